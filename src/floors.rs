@@ -255,6 +255,55 @@ fn unsafe_stands_where_the_rules_say() {
     }
 }
 
+/// Moments as bare numbers, whose types stand in `clock/units.rs`.
+const BARE_MOMENTS: [&str; 5] = ["now: i64", "now: f64", "minute: i64", "day: i64", "before: i64"];
+/// Rooms whose moments are not typed yet; none is to be added.
+const WITH_BARE_MOMENTS: [&str; 6] = ["protocol", "weight", "budget", "client", "service", "bindings"];
+
+/// The bare moments that a code declares: parameters, of a name that is not used too, and fields.
+fn bare_moments(code: &str) -> Vec<&'static str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let declares = |spelling: &&str| {
+        code.match_indices(*spelling).any(|(at, _)| {
+            let before = code[..at].trim_end_matches('_');
+            !before.ends_with(is_name) && !code[at + spelling.len()..].starts_with(is_name)
+        })
+    };
+    BARE_MOMENTS.into_iter().filter(declares).collect()
+}
+
+#[test]
+fn moments_have_types() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut wrong = Vec::new();
+    for room in ROOMS.into_iter().filter(|room| !WITH_BARE_MOMENTS.contains(room)) {
+        let mut files = Vec::new();
+        source_files(&top.join(room), &mut files);
+        assert!(!files.is_empty(), "src/{room} was found");
+        for file in files {
+            let within = file.strip_prefix(&top).expect("a file of the sources");
+            if within.iter().any(|part| part == "tests" || part == "tests.rs") {
+                continue;
+            }
+            let code = code_of(&fs::read_to_string(&file).expect("a source"));
+            wrong.extend(bare_moments(&code).into_iter().map(|found| format!("src/{}: {found}", within.display())));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "bare numbers instead of UnixNanos, UnixSecond, UnixMinute or UnixDay:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn bare_moments_are_found_whole() {
+    assert_eq!(bare_moments("fn f(now: i64) {}"), ["now: i64"]);
+    assert_eq!(bare_moments("fn f(_: u8, _day: i64)"), ["day: i64"]);
+    assert_eq!(bare_moments("struct S {\n    pub(super) minute: i64,\n    now: f64,\n}"), ["now: f64", "minute: i64"]);
+    assert!(bare_moments("fn f(now: UnixNanos, per_minute: i64, day: UnixDay, today: i64) {}").is_empty());
+}
+
 /// Seconds and minutes of a day, nanoseconds of a second, microseconds of a day.
 const LENGTHS: [&str; 4] = ["86400", "1440", "1000000000", "86400000000"];
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
-use marketpoints::clock::{ManualClock, SECOND, UnixSecond, Window};
+use marketpoints::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
@@ -111,25 +111,25 @@ impl Source for Shuffled {
         &self,
         market: usize,
         Window { from, to }: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        let start = now.div_euclid(60 * SECOND) * 60;
+        let start = now.minute().second().0;
         let place = (market as i64 * 7 + start / 3_600 * 61) % MARKETS as i64;
         if (from..to).contains(&start) {
             visit(&Bar::of(
-                start,
+                UnixSecond(start),
                 &Trade { time: start * SECOND, price: 100.0, amount: (1 + place) as f64, buy: true },
             ));
         }
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -137,11 +137,11 @@ impl Source for Shuffled {
         Ok(0.1)
     }
 
-    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
-    coins_only!(marketpoints::market);
+    coins_only!(marketpoints);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,13 +153,13 @@ async fn the_local_services_clock_moves_on_between_two_pages() {
         quote: "USDT".into(),
         category: "SPOT".into(),
         coin_name: String::new(),
-        available_since: 0,
+        available_since: UnixSecond(0),
         raw_data: [RawData::Trades].into_iter().collect(),
     };
     let market = Market::new(Box::new(Shuffled((0..MARKETS).map(instrument).collect())));
     let page = |offset: u32, hour: i64| {
         let query = MarketsQuery { page_size: Some(100), page_offset: Some(offset), ..MarketsQuery::default() };
-        names(&market.markets(&query, (NOW + 3_600 * hour) * SECOND).unwrap().symbols)
+        names(&market.markets(&query, UnixNanos((NOW + 3_600 * hour) * SECOND)).unwrap().symbols)
     };
     let (all, naive): (BTreeSet<_>, BTreeSet<_>) = (
         [page(0, 0), page(100, 0)].concat().into_iter().collect(),

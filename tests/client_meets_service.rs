@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
-use marketpoints::clock::{ManualClock, SECOND, UnixSecond, Window};
+use marketpoints::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
 use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
@@ -27,7 +27,7 @@ impl Waves {
             quote: "USDT".into(),
             category: "PERPETUAL".into(),
             coin_name: String::new(),
-            available_since: 0,
+            available_since: UnixSecond(0),
             raw_data: [RawData::Trades, RawData::Books, RawData::Liquidations].into_iter().collect(),
         };
         let mut instruments: Vec<_> =
@@ -59,24 +59,24 @@ impl Source for Waves {
         &self,
         market: usize,
         Window { from, to }: Window,
-        _: i64,
+        _: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         if market >= self.0.len() - MORE {
             let (start, row) = (NOW - 60, (market + MORE - self.0.len()) as f64);
             let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
-            (from..to).contains(&start).then(|| visit(&Bar::of(start, &trade)));
+            (from..to).contains(&start).then(|| visit(&Bar::of(UnixSecond(start), &trade)));
         } else {
             (from..to.min(NOW)).filter(|second| second % 60 == 0).for_each(|start| visit(&bar(start)));
         }
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, _before: UnixSecond, _now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -84,21 +84,26 @@ impl Source for Waves {
         Ok(0.5)
     }
 
-    fn last_book(&self, _market: usize, Window { from, .. }: Window, _now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(
+        &self,
+        _market: usize,
+        Window { from, .. }: Window,
+        _now: UnixNanos,
+    ) -> Result<Option<Book>, SourceError> {
         Ok(Some(Book {
-            time: from * 1_000_000_000,
+            time: UnixNanos(from * 1_000_000_000),
             bids: vec![(99.5, wave(from)), (99.0, 1.0)],
             asks: vec![(100.0, 2.0), (100.5, 3.0)],
         }))
     }
 
-    coins_only!(marketpoints::market);
+    coins_only!(marketpoints);
 
-    fn liquidation_bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn liquidation_bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn liquidations(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn liquidations(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use marketpoints::clock::UnixNanos;
 use marketpoints::market::{Market, ingest};
 use marketpoints::protocol::{DiscoveryList, Filters, Market as Entry, MarketsQuery, Timestamp};
 
@@ -45,11 +46,11 @@ fn at(second: i64) -> i64 {
 }
 
 fn markets(market: &Market, query: &str, now: i64) -> Vec<Entry> {
-    market.markets(&MarketsQuery::parse(query).unwrap(), now).unwrap().symbols
+    market.markets(&MarketsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap().symbols
 }
 
 fn list(market: &Market, list: DiscoveryList, query: &str, now: i64) -> Vec<String> {
-    let names = market.list(list, &Filters::parse(query), now).unwrap();
+    let names = market.list(list, &Filters::parse(query), UnixNanos(now)).unwrap();
     names.as_array().unwrap().iter().map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
 }
 

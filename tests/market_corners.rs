@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use marketpoints::clock::UnixNanos;
 use marketpoints::columns::{Column, Series};
 use marketpoints::market::{IngestReport, Market, ingest};
 use marketpoints::protocol::{GroupBy, PointsQuery};
@@ -46,7 +47,7 @@ fn query(data_type: &str, exchange: &str, symbol: &str, interval: &str, from: i6
 }
 
 fn agnostic(market: &Market, query: &PointsQuery, now: i64) -> Series {
-    market.points(query, now).unwrap().remove(0)
+    market.points(query, UnixNanos(now)).unwrap().remove(0)
 }
 
 const START: i64 = 1_570_838_400;
@@ -125,7 +126,8 @@ fn a_row_of_another_year_is_reported_not_lost() {
     );
     let report = bench.ingest();
     let at = |from: i64| {
-        let found = bench.market().points(&query("TRADE_AGG", "X", "A", "MINUTE", from, 86_400), i64::MAX).unwrap();
+        let found =
+            bench.market().points(&query("TRADE_AGG", "X", "A", "MINUTE", from, 86_400), UnixNanos(i64::MAX)).unwrap();
         found.first().map_or(0, Series::len) as u64
     };
     let served = at(START) + at(1_600_000_000 - 43_200);
@@ -139,7 +141,7 @@ fn windows_in_the_far_past_and_future_are_answered() {
     {
         let query = query("TRADE_SIDE_AGNOSTIC_AGG", "BINANCE", "BTCUSDT", "WEEK", from, period);
         // Refused or answered, but never a panic.
-        drop(market.points(&query, 1_420_900_000 * SECOND));
+        drop(market.points(&query, UnixNanos(1_420_900_000 * SECOND)));
     }
 }
 
@@ -154,7 +156,7 @@ fn a_sum_of_unlike_quotes_needs_usd() {
         usd,
         ..query("TRADE_AGG", "X", "", "MINUTE", START, 60)
     };
-    let problem = bench.market().points(&sum(false), i64::MAX).unwrap_err().to_string();
+    let problem = bench.market().points(&sum(false), UnixNanos(i64::MAX)).unwrap_err().to_string();
     assert!(problem.contains("USD and ETH") || problem.contains("ETH and USD"), "{problem}");
     // One at 10 USDT, one at 10 ETH of 10 USD each.
     let series = agnostic(&bench.market(), &sum(true), i64::MAX);

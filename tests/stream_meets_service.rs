@@ -6,7 +6,7 @@ use std::time::Duration;
 use marketpoints::client::{
     Backoff, Client, Config, ErrorKind, Event, EventStream, Registry, StreamItem, StreamOptions,
 };
-use marketpoints::clock::{ManualClock, SECOND, UnixSecond};
+use marketpoints::clock::{ManualClock, SECOND, UnixNanos, UnixSecond};
 use marketpoints::market::Market;
 use marketpoints::protocol::stream::Channel;
 use marketpoints::service::{RunningService, Service, ServiceConfig};
@@ -85,12 +85,12 @@ async fn every_event_of_an_hour_comes_once_and_in_order_to_a_slow_taker() {
     twin.clock.advance(3_600 * SECOND);
     // The same market, asked directly.
     let market = Market::demo(0);
-    let mut subscription = market.subscribe(&trades("BTCUSDT"), NOW * SECOND).unwrap();
-    let events = market.events(&mut subscription, (NOW + 3_600) * SECOND + 1).unwrap();
+    let mut subscription = market.subscribe(&trades("BTCUSDT"), UnixNanos(NOW * SECOND)).unwrap();
+    let events = market.events(&mut subscription, UnixNanos((NOW + 3_600) * SECOND + 1)).unwrap();
     assert!(events.len() > 300);
     for expected in &events {
         let event = next(&stream).await;
-        assert_eq!(event.time(), Some(expected.at));
+        assert_eq!(event.time(), Some(expected.at.0));
         tokio::task::yield_now().await;
     }
 }
@@ -229,9 +229,9 @@ async fn what_a_gap_says_is_where_the_missing_events_are() {
     let mut last = next(&stream).await.time().unwrap();
     // All of the first minute, by the same market asked directly.
     let market = Market::demo(0);
-    let mut subscription = market.subscribe(&trades("BTCUSDT"), NOW * SECOND).unwrap();
-    let first = market.events(&mut subscription, (NOW + 60) * SECOND + 1).unwrap();
-    while last < first.last().unwrap().at {
+    let mut subscription = market.subscribe(&trades("BTCUSDT"), UnixNanos(NOW * SECOND)).unwrap();
+    let first = market.events(&mut subscription, UnixNanos((NOW + 60) * SECOND + 1)).unwrap();
+    while last < first.last().unwrap().at.0 {
         last = next(&stream).await.time().unwrap();
     }
     wire.cut.send(()).unwrap();
@@ -244,8 +244,8 @@ async fn what_a_gap_says_is_where_the_missing_events_are() {
     assert_eq!(gap.from, last);
     // To the second of the header, and the real time that it took.
     assert!(((NOW + 660) * SECOND..(NOW + 662 + 60) * SECOND).contains(&gap.to), "{gap:?}");
-    let missing = market.events(&mut subscription, after).unwrap();
+    let missing = market.events(&mut subscription, UnixNanos(after)).unwrap();
     assert!(missing.len() > 60);
-    assert!(missing.iter().all(|event| event.at > gap.from && event.at <= gap.to), "{gap:?}");
+    assert!(missing.iter().all(|event| event.at > UnixNanos(gap.from) && event.at <= UnixNanos(gap.to)), "{gap:?}");
     assert_eq!(stream.reconnects(), 1);
 }

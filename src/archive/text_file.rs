@@ -9,6 +9,7 @@ use serde_json::{Number, Value};
 use super::error::ArchiveError;
 use super::table::{Table, rows};
 use super::whole::write_whole;
+use crate::clock::UnixNanos;
 use crate::columns::{Column, NO_TIME};
 
 /// How a table is spelt as text. Times are ISO 8601 in UTC; doubles read back exactly.
@@ -84,9 +85,9 @@ fn json(table: &Table, rows: usize, mut out: impl Write) -> std::io::Result<()> 
     out.flush()
 }
 
-fn time(nanoseconds: i64) -> Option<String> {
-    let time = Timestamp::from_nanosecond(i128::from(nanoseconds)).ok();
-    time.filter(|_| nanoseconds != NO_TIME).map(|time| time.to_string())
+fn time(moment: UnixNanos) -> Option<String> {
+    let time = Timestamp::from_nanosecond(i128::from(moment.0)).ok();
+    time.filter(|_| moment.0 != NO_TIME).map(|time| time.to_string())
 }
 
 fn field(column: &Column, row: usize) -> String {
@@ -94,7 +95,7 @@ fn field(column: &Column, row: usize) -> String {
         Column::Float(values) if values[row].is_nan() => String::new(),
         Column::Float(values) => values[row].to_string(),
         Column::Int(values) => values[row].to_string(),
-        Column::Time(values) => time(values[row]).unwrap_or_default(),
+        Column::Time(values) => time(UnixNanos(values[row])).unwrap_or_default(),
         Column::Text(values) => values[row].clone().unwrap_or_default(),
         Column::List(_) | Column::Rows(_) | Column::Raw(_) => String::new(), // refused by `rows`
     }
@@ -104,7 +105,7 @@ fn value(column: &Column, row: usize) -> Value {
     match column {
         Column::Float(values) => Number::from_f64(values[row]).map_or(Value::Null, Value::Number),
         Column::Int(values) => values[row].into(),
-        Column::Time(values) => time(values[row]).into(),
+        Column::Time(values) => time(UnixNanos(values[row])).into(),
         Column::Text(values) => values[row].clone().into(),
         Column::List(_) | Column::Rows(_) | Column::Raw(_) => Value::Null, // refused by `rows`
     }

@@ -75,9 +75,10 @@ impl Archive {
         for (key, replaced) in found {
             let spans: Vec<Window> = replaced.iter().map(|one| one.window).collect();
             let entry = about(py, &key, &spans)?;
-            let known = replaced.iter().map(|one| moment(py, one.known.map_or(NO_TIME, |at| at.saturating_mul(1_000))));
+            let known =
+                replaced.iter().map(|one| moment(py, one.known.map_or(NO_TIME, |at| at.0.saturating_mul(1_000))));
             entry.set_item("known_from", known.collect::<PyResult<Vec<_>>>()?)?;
-            let at = replaced.iter().map(|one| moment(py, one.replaced.saturating_mul(1_000)));
+            let at = replaced.iter().map(|one| moment(py, one.replaced.0.saturating_mul(1_000)));
             entry.set_item("replaced_at", at.collect::<PyResult<Vec<_>>>()?)?;
             entry.set_item("rows", replaced.iter().map(|one| one.rows).collect::<Vec<_>>())?;
             list.append(entry)?;
@@ -233,7 +234,7 @@ fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyR
     for (name, value) in id.fields() {
         entry.set_item(python_name(name), value)?;
     }
-    entry.set_item("time", moment(py, time)?)?;
+    entry.set_item("time", moment(py, time.0)?)?;
     entry.set_item("column", column)?;
     entry.set_item("before", cell(py, before)?)?;
     entry.set_item("after", cell(py, after)?)

@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMetho
 use pyo3::prelude::*;
 
 use super::errors;
+use crate::clock::UnixNanos;
 use crate::raster::{self as pixels, Cells, Field, Packed, RasterError, Reduce, Regrouped, Side, View};
 
 fn invalid(py: Python<'_>, problem: &RasterError) -> PyErr {
@@ -80,7 +81,14 @@ pub(super) fn raster<'py>(
     packed: Option<PyRef<'py, PackedLevels>>,
 ) -> PyResult<Py<PyAny>> {
     let (reduce, side) = (find_reduce(py, reduce)?, find_side(py, side)?);
-    let view = View { start: window.0, end: window.1, low: prices.0, high: prices.1, width: size.0, height: size.1 };
+    let view = View {
+        start: UnixNanos(window.0),
+        end: UnixNanos(window.1),
+        low: prices.0,
+        high: prices.1,
+        width: size.0,
+        height: size.1,
+    };
     let (offsets, starts, ends) = (offsets.as_slice()?, starts.as_slice()?, ends.as_slice()?);
     let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
     let packed = packed.as_ref().and_then(|packed| packed.0.as_ref());

@@ -142,7 +142,7 @@ impl LocalService {
     fn data_end(&self, py: Python<'_>) -> Option<f64> {
         // Of a store that is gone the last state is told.
         let end = py.detach(|| self.market.current().map_or_else(|_| self.market.last_event(), |now| now.last_event()));
-        end.map(|end| end as f64 / SECOND as f64)
+        end.map(|end| end.0 as f64 / SECOND as f64)
     }
 
     #[getter]

@@ -16,7 +16,7 @@ use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
-use crate::clock::Window;
+use crate::clock::{UnixMicros, Window};
 use crate::columns::{Series, join};
 use crate::weight::Slice;
 
@@ -273,16 +273,16 @@ pub fn read_archive(
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
     let asked = match as_of {
         None => archive.asked(&key),
-        Some(moment) => archive.known(&key, moment),
+        Some(moment) => archive.known(&key, UnixMicros(moment)),
     }?;
     let read = |window| match as_of {
         None => archive.read(&key, Scan { window, columns }),
-        Some(moment) => archive.read_as_of(&key, Scan { window, columns }, moment),
+        Some(moment) => archive.read_as_of(&key, Scan { window, columns }, UnixMicros(moment)),
     };
     let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
         return match (as_of, request.bounded()) {
             (Some(moment), window) if !archive.asked(&key)?.is_empty() => {
-                Err(archive.nothing_known(&key, window, moment)?.into())
+                Err(archive.nothing_known(&key, window, UnixMicros(moment))?.into())
             }
             (_, window) => Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::from_iter(window) }.into()),
         };

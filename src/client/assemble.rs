@@ -2,7 +2,7 @@
 
 use super::error::{ClientError, ErrorKind, Partial};
 use super::request::PointsRequest;
-use crate::clock::Window;
+use crate::clock::{UnixNanos, Window};
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::decode::settled;
@@ -61,7 +61,7 @@ pub(super) fn assemble(
 fn keep_window(series: &mut Series, window: Window) {
     let window = window.nanos();
     // What has no time cannot be told to lie outside.
-    let wanted = |time: &i64| window.contains(time) || *time == NO_TIME;
+    let wanted = |time: &i64| window.contains(&UnixNanos(*time)) || *time == NO_TIME;
     if series.timestamps.iter().all(wanted) {
         return;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixMicros, UnixSecond, Window, second_of};
 use crate::columns::{NO_TIME, Series};
 use crate::weight::Slice;
 
@@ -84,7 +84,7 @@ pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> 
         }
         if again != Keep::Nothing {
             has_times(&series)?;
-            writer.commit(&kept, &series, at)?;
+            writer.commit(&kept, &series, UnixMicros(at))?;
         }
         Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
@@ -112,7 +112,7 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
 
 /// What of a window is closed at a moment.
 pub(super) fn closed(key: &Key, window: Window, now: f64) -> Window {
-    Window { from: window.from, to: window.to.min(key.closed(now.floor() as i64)).max(window.from) }
+    Window { from: window.from, to: window.to.min(key.closed(UnixSecond(now.floor() as i64)).0).max(window.from) }
 }
 
 /// The rows whose bucket starts lie in the windows.

@@ -41,7 +41,7 @@ pub fn edge(archive: &Archive, requests: &PointsRequests, edge: Edge) -> Result<
         let window = request.window_within(Window { from: first.from, to: last.to });
         let pick = if edge == Edge::First { i64::min } else { i64::max };
         if let Some(time) = archive.edge(&key, window, edge)? {
-            found = Some(found.map_or(time, |known| pick(known, time)));
+            found = Some(found.map_or(time.0, |known| pick(known, time.0)));
         }
     }
     Ok(found)

@@ -8,7 +8,7 @@ use super::error::ClientError;
 use super::keeping::{aside, key_writer, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
-use crate::clock::Window;
+use crate::clock::{UnixMicros, Window};
 
 /// What was kept of some queries, or of all, and has changed since, by key.
 ///
@@ -57,7 +57,7 @@ pub async fn compact(
         };
         for key in keys {
             let Some(key) = key? else { continue };
-            if own.has_vintages(&key, before)? {
+            if own.has_vintages(&key, UnixMicros(before))? {
                 old.push(key);
             }
         }
@@ -66,7 +66,7 @@ pub async fn compact(
     let mut done = Compacted::default();
     for key in keys.await? {
         let writer = Arc::new(Mutex::new(key_writer(archive, &key).await?));
-        done = done.and(on_shared(&writer, move |writer| writer.compact(before)).await?);
+        done = done.and(on_shared(&writer, move |writer| writer.compact(UnixMicros(before))).await?);
         release(&writer).await;
     }
     Ok(done)

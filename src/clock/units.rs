@@ -1,7 +1,7 @@
 //! Units of time as types, how long things are, and one unit as another. Each number and each conversion is written here and
 //! nowhere else.
 //!
-//! The four types are moments, counted from the Unix epoch; a length of time stays a number whose name tells its unit.
+//! The types are moments, counted from the Unix epoch; a length of time stays a number whose name tells its unit.
 
 /// Nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
@@ -13,6 +13,8 @@ pub const SECONDS_PER_MINUTE: i64 = 60;
 pub const SECONDS_PER_DAY: i64 = 86_400;
 /// Minutes in a day.
 pub const MINUTES_PER_DAY: i64 = 1_440;
+/// Nanoseconds in a microsecond.
+const MICRO: i64 = SECOND / MICROS_PER_SECOND;
 /// Nanoseconds in a minute.
 const MINUTE: i64 = SECONDS_PER_MINUTE * SECOND;
 /// Nanoseconds in a day.
@@ -33,6 +35,12 @@ const DAY: i64 = SECONDS_PER_DAY * SECOND;
 #[repr(transparent)]
 pub struct UnixNanos(pub i64);
 
+/// A moment: microseconds since the Unix epoch. So many survive the way through a double of seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+#[repr(transparent)]
+pub struct UnixMicros(pub i64);
+
 /// A whole second since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
@@ -49,6 +57,11 @@ pub struct UnixMinute(pub i64);
 pub struct UnixDay(pub i64);
 
 impl UnixNanos {
+    /// The microsecond in which it lies.
+    pub const fn micros(self) -> UnixMicros {
+        UnixMicros(self.0.div_euclid(MICRO))
+    }
+
     /// The second in which it lies.
     pub const fn second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(SECOND))
@@ -76,7 +89,19 @@ impl UnixNanos {
     }
 }
 
+impl UnixMicros {
+    /// The second in which it lies.
+    pub const fn second(self) -> UnixSecond {
+        UnixSecond(self.0.div_euclid(MICROS_PER_SECOND))
+    }
+}
+
 impl UnixSecond {
+    /// The microsecond with which it begins.
+    pub const fn micros(self) -> UnixMicros {
+        UnixMicros(self.0.saturating_mul(MICROS_PER_SECOND))
+    }
+
     /// The moment with which it begins; the end of time (years 1677 to 2262) where it is beyond it.
     pub const fn nanos(self) -> UnixNanos {
         UnixNanos(self.0.saturating_mul(SECOND))
@@ -149,11 +174,6 @@ pub const fn second_of(nanoseconds: i64) -> i64 {
     UnixNanos(nanoseconds).second().0
 }
 
-/// The Unix second with which the minute of a time (Unix nanoseconds) begins.
-pub const fn minute_of(nanoseconds: i64) -> i64 {
-    UnixNanos(nanoseconds).minute().second().0
-}
-
 /// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
 pub fn utc(second: i64) -> String {
     jiff::Timestamp::from_second(second)
@@ -172,6 +192,12 @@ mod tests {
         assert_eq!((noon.minute(), noon.day()), (UnixMinute(1_440 * 3 + 720), UnixDay(3)));
         assert_eq!((noon.day().second(), noon.day().next().minute()), (UnixSecond(259_200), UnixMinute(5_760)));
         assert_eq!((noon.minute().nanos(), noon.minute().day()), (noon.nanos(), noon.day()));
+    }
+
+    #[test]
+    fn a_microsecond_holds_a_thousand_nanoseconds() {
+        assert_eq!((UnixNanos(1_999).micros(), UnixNanos(-1).micros()), (UnixMicros(1), UnixMicros(-1)));
+        assert_eq!((UnixSecond(2).micros(), UnixMicros(2_999_999).second()), (UnixMicros(2_000_000), UnixSecond(2)));
     }
 
     #[test]

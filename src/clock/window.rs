@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::units::nanos_of;
+use super::units::{UnixNanos, UnixSecond};
 
 /// A half-open window, in Unix seconds; of buckets, where their starts lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ impl Window {
         if self.is_empty() { 0 } else { self.to.saturating_sub(self.from) }
     }
 
-    /// Whether a Unix second lies in it.
+    /// Whether a second lies in it.
     pub const fn contains(self, second: i64) -> bool {
         self.from <= second && second < self.to
     }
@@ -43,8 +43,8 @@ impl Window {
         Self { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
-    /// The same window in Unix nanoseconds.
-    pub const fn nanos(self) -> Range<i64> {
-        nanos_of(self.from)..nanos_of(self.to)
+    /// The same window by its moments.
+    pub const fn nanos(self) -> Range<UnixNanos> {
+        UnixSecond(self.from).nanos()..UnixSecond(self.to).nanos()
     }
 }

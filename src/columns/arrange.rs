@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use super::column::{Column, NO_TIME, Name, merge};
 use super::series::{LEVELS, SPLIT, Series};
-use crate::clock::second_of;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::protocol::{SeriesId, Shape};
 
 /// Two rows of one series share a timestamp but differ in a field of their type.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("two different points for {side}timestamp {seconds} s: column {column} differs")]
+#[error("two different points for {side}timestamp {} s: column {column} differs", .second.0)]
 pub struct Conflict {
-    /// Unix seconds.
-    pub seconds: i64,
+    /// The second of that time.
+    pub second: UnixSecond,
     /// The first column that differs.
     pub column: String,
     /// The side, with a trailing space, or nothing.
@@ -46,7 +46,7 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
                 Some(&known) if times[known] == times[row] && times[row] != NO_TIME => {
                     if let Some((name, _)) = settled.iter().find(|(_, column)| !column.same(known, row)) {
                         return Err(Conflict {
-                            seconds: second_of(times[row]),
+                            second: UnixNanos(times[row]).second(),
                             column: name.to_string(),
                             side: series.id.side.as_ref().map_or_else(String::new, |side| format!("{side} ")),
                         });

@@ -2,7 +2,7 @@
 
 use super::column::{Column, NO_TIME};
 use super::raw::Raw;
-use crate::clock::{SECOND, second_of};
+use crate::clock::{SECOND, UnixNanos};
 
 impl Column {
     /// The same rows as JSON texts, a text as it is; `None` where there is no value.
@@ -28,7 +28,7 @@ impl Column {
             Self::Float(values) => number(values[row]),
             Self::Int(values) => Some(values[row].to_string()),
             Self::Time(values) => (values[row] != NO_TIME).then(|| {
-                let (seconds, part) = (second_of(values[row]), values[row].rem_euclid(SECOND));
+                let (seconds, part) = (UnixNanos(values[row]).second().0, values[row].rem_euclid(SECOND));
                 if part == 0 { format!(r#"{{"s":{seconds}}}"#) } else { format!(r#"{{"s":{seconds},"ns":{part}}}"#) }
             }),
             Self::Text(values) => values[row].as_ref().map(|text| serde_json::Value::from(text.as_str()).to_string()),

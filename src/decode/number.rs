@@ -2,7 +2,7 @@
 
 use super::eisel_lemire::eisel_lemire;
 use super::powers::EXACT;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos, UnixSecond};
 
 /// Up to here a product or quotient with an exact power of ten is one rounding (Clinger's fast path).
 const EXACT_MANTISSA: u64 = 1 << 53;
@@ -150,11 +150,11 @@ pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
     right.then_some((value as i64, length))
 }
 
-/// Unix nanoseconds of a timestamp, or what is wrong with it.
-pub(super) fn unix_nanoseconds(seconds: i64, nanoseconds: i64) -> Result<i64, String> {
+/// The moment so many nanoseconds after a second begins, or what is wrong with it.
+pub(super) fn moment(second: UnixSecond, nanoseconds: i64) -> Result<UnixNanos, String> {
     if !(0..SECOND).contains(&nanoseconds) {
         return Err(format!("{nanoseconds} nanoseconds are not within a second"));
     }
-    let whole = seconds.checked_mul(SECOND).and_then(|whole| whole.checked_add(nanoseconds));
-    whole.ok_or_else(|| format!("{seconds} s is beyond the years 1677 to 2262"))
+    let whole = second.0.checked_mul(SECOND).and_then(|whole| whole.checked_add(nanoseconds));
+    whole.map(UnixNanos).ok_or_else(|| format!("{} s is beyond the years 1677 to 2262", second.0))
 }

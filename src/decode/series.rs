@@ -230,7 +230,7 @@ fn odd_times(columns: &mut Vec<(Name, Column)>) -> Vec<i64> {
     if let Some(raw) = odd {
         let mut rest = Raw::blank(true, 0);
         for (time, text) in times.iter_mut().zip(raw.iter()) {
-            *time = text.and_then(plain_time).unwrap_or(NO_TIME);
+            *time = text.and_then(plain_time).map_or(NO_TIME, |time| time.0);
             rest.push(text.filter(|_| *time == NO_TIME));
         }
         *raw = rest;

@@ -10,6 +10,7 @@ use super::names::Names;
 use super::number;
 use super::table::Table;
 use super::values::is_exact;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{self, Column, List, NO_TIME, Raw, Rows, Series};
 use crate::protocol::data_type::{TIMESTAMP, UNKNOWN_TYPE};
 use crate::protocol::{Field, FieldKind};
@@ -146,7 +147,7 @@ fn reader(text: &str) -> Reader<'_> {
 }
 
 /// A time object that holds nothing else.
-pub(super) fn plain_time(text: &str) -> Option<i64> {
+pub(super) fn plain_time(text: &str) -> Option<UnixNanos> {
     let (mut seconds, mut nanoseconds, mut other) = (None, None, false);
     let mut reader = reader(text);
     let read = reader.object(|reader, key| {
@@ -163,7 +164,7 @@ pub(super) fn plain_time(text: &str) -> Option<i64> {
         Ok(())
     });
     read.ok().filter(|()| !other)?;
-    number::unix_nanoseconds(seconds?, nanoseconds.unwrap_or(0)).ok()
+    number::moment(UnixSecond(seconds?), nanoseconds.unwrap_or(0)).ok()
 }
 
 /// The column that these values make; `None` where there is none.
@@ -237,7 +238,7 @@ fn push_numbers(
 
 /// Times; `None` where a value is none.
 fn times(raw: &Raw) -> Option<Vec<i64>> {
-    raw.iter().map(|text| text.map_or(Some(NO_TIME), plain_time)).collect()
+    raw.iter().map(|text| text.map_or(Some(NO_TIME), |text| plain_time(text).map(|time| time.0))).collect()
 }
 
 /// Lists of numbers; `None` where a value is none, or where a number may lose digits.

@@ -8,6 +8,7 @@ use memchr::memchr2;
 use super::json::{Reader, Result};
 use super::kernel::Kernel;
 use super::number;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::NO_TIME;
 
 /// Longest identifier that is read here, in bytes.
@@ -107,7 +108,7 @@ fn values<'a>(reader: &mut Reader<'a>, point: &mut TradePoint<'a>) -> Result<boo
             b"price" => point.price = reader.number()?,
             b"amount" => point.amount = reader.number()?,
             b"timestamp" => match time(reader) {
-                Some(time) => point.time = time,
+                Some(time) => point.time = time.0,
                 None => return Ok(false),
             },
             _ => return Ok(false),
@@ -118,10 +119,10 @@ fn values<'a>(reader: &mut Reader<'a>, point: &mut TradePoint<'a>) -> Result<boo
 }
 
 /// A time in the stream's spelling.
-fn time(reader: &mut Reader<'_>) -> Option<i64> {
+fn time(reader: &mut Reader<'_>) -> Option<UnixNanos> {
     let seconds = if reader.pass(b"{\"seconds\":") { reader.plain_integer()? } else { return None };
     let nanoseconds = if reader.pass(b",\"nanoseconds\":") { reader.plain_integer()? } else { 0 };
-    reader.pass(b"}").then(|| number::unix_nanoseconds(seconds, nanoseconds).ok())?
+    reader.pass(b"}").then(|| number::moment(UnixSecond(seconds), nanoseconds).ok())?
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::error::DecodeError;
 use super::json::{Reader, Result};
 use super::kernel::Kernel;
 use super::number;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::pages::{fit, reserve};
 use crate::columns::{Column, List, NO_TIME, Raw, Rows};
 use crate::protocol::FieldKind;
@@ -151,7 +152,7 @@ impl Values {
     fn read_kind(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         match self {
             Self::Float(values) => values.push(reader.number()?),
-            Self::Time(values) => values.push(time(reader)?),
+            Self::Time(values) => values.push(time(reader)?.0),
             Self::Text(values) => values.push(Some(match reader.peek()? {
                 b'"' => reader.string()?.into_owned(),
                 _ => String::from_utf8_lossy(reader.skip()?).into_owned(),
@@ -237,8 +238,8 @@ pub(super) fn is_exact(number: &[u8]) -> bool {
     whole.is_some_and(|whole| (whole as f64) as i128 == whole)
 }
 
-/// Reads a timestamp object as Unix nanoseconds.
-pub(super) fn time(reader: &mut Reader<'_>) -> Result<i64> {
+/// Reads a timestamp object.
+pub(super) fn time(reader: &mut Reader<'_>) -> Result<UnixNanos> {
     reader.peek()?;
     if let Some(time) = reader.plain_time() {
         return Ok(time);
@@ -259,7 +260,7 @@ pub(super) fn time(reader: &mut Reader<'_>) -> Result<i64> {
         Ok(())
     })?;
     let seconds = seconds.ok_or_else(|| DecodeError::new(start, "a timestamp without s"))?;
-    number::unix_nanoseconds(seconds, nanoseconds.unwrap_or(0)).map_err(|problem| DecodeError::new(start, problem))
+    number::moment(UnixSecond(seconds), nanoseconds.unwrap_or(0)).map_err(|problem| DecodeError::new(start, problem))
 }
 
 #[cfg(test)]
@@ -271,8 +272,8 @@ mod tests {
     #[test]
     fn timestamps_out_of_range_are_refused() {
         let read = |text: &str| time(&mut Reader::new(text.as_bytes(), Kernel::Scalar)).map_err(|error| error.problem);
-        assert_eq!(read(r#"{"s":1.7768808e+09}"#), Ok(1_776_880_800_000_000_000));
-        assert_eq!(read(r#"{"s":-1,"ns":999999999}"#), Ok(-1));
+        assert_eq!(read(r#"{"s":1.7768808e+09}"#), Ok(UnixNanos(1_776_880_800_000_000_000)));
+        assert_eq!(read(r#"{"s":-1,"ns":999999999}"#), Ok(UnixNanos(-1)));
         for bad in [
             "{}",
             r#"{"s":"1"}"#,

@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::number::{double, integer};
 use super::piece::Piece;
-use crate::clock::{SECOND, second_of};
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Raw, Rows, SPLIT, Series};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
@@ -194,7 +194,7 @@ impl<'a> Part<'a> {
             }
             Cells::Time(values) if values[row] != NO_TIME => {
                 object.key(&self.key);
-                time(object.out, values[row]);
+                time(object.out, UnixNanos(values[row]));
             }
             Cells::Text(values) => {
                 if let Some(value) = values[row].as_deref().filter(|value| !value.is_empty()) {
@@ -268,10 +268,10 @@ fn one_row(out: &mut Vec<u8>, parts: &[Part<'_>], row: usize) {
 }
 
 /// `s` is written even where it is 0: without it the object would be no time at all.
-fn time(out: &mut Vec<u8>, nanoseconds: i64) {
+fn time(out: &mut Vec<u8>, time: UnixNanos) {
     out.extend_from_slice(b"{\"s\":");
-    integer(out, second_of(nanoseconds));
-    let within = nanoseconds.rem_euclid(SECOND);
+    integer(out, time.second().0);
+    let within = time.0.rem_euclid(SECOND);
     if within != 0 {
         out.extend_from_slice(b",\"ns\":");
         integer(out, within);

@@ -14,6 +14,7 @@ use super::sources::demo::Demo;
 use super::sources::watched::Watched;
 use super::types::Answer;
 use crate::archive::points::Archive;
+use crate::clock::UnixNanos;
 use crate::columns::Series;
 use crate::protocol::query::Spelling;
 use crate::protocol::query::refuse_unknown;
@@ -25,7 +26,7 @@ use crate::protocol::{
 /// The market behind a service.
 pub struct Market {
     pub(in crate::market) source: Arc<dyn Source>,
-    pub(in crate::market) last_event: Option<i64>,
+    pub(in crate::market) last_event: Option<UnixNanos>,
     /// The store that the source was read from, which may change.
     pub(in crate::market) watched: Option<Arc<Watched>>,
     /// The answers that stand in place of raw data.
@@ -78,7 +79,7 @@ impl Market {
     }
 
     /// The same market over another source.
-    pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<i64>) -> Self {
+    pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<UnixNanos>) -> Self {
         let archived = self.archived.clone();
         Self { source, last_event, watched: None, archived, ..*self }
     }
@@ -108,18 +109,18 @@ impl Market {
         self.with_source(Arc::new(Stoppable::shared(&self.source, stop)), self.last_event)
     }
 
-    /// Unix nanoseconds of the end of the data's last day; `None` for the demo, which has no end.
-    pub fn last_event(&self) -> Option<i64> {
+    /// The end of the data's last day; `None` for the demo, which has no end.
+    pub fn last_event(&self) -> Option<UnixNanos> {
         self.last_event
     }
 
     /// What a query must pass before it is worth answering: the rules of its type (section 4.1), an exchange that there is
-    /// and, with strict symbols, a symbol or coin that it has. Reads no data. `now` is in Unix nanoseconds.
+    /// and, with strict symbols, a symbol or coin that it has. Reads no data.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
     /// [`MarketError::UnknownSymbol`] for a name that is not known.
-    pub fn check(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
+    pub fn check(&self, query: &PointsQuery, now: UnixNanos) -> Result<(), MarketError> {
         let context = QueryContext::without_markets(self.source(), query, now)?;
         (Answer::of(context.spec.data_type).check)(&context)?;
         names::check(self.source(), query, context.spec, self.strict_symbols)?;
@@ -132,25 +133,25 @@ impl Market {
         has_block_size(&query.data_type) && query.block_size.is_some() && !self.any_block_size
     }
 
-    /// Refuses a block size that is no multiple of the one recommended as of `now` (Unix nanoseconds; supplement 9). In USD
+    /// Refuses a block size that is no multiple of the one recommended as of `now` (supplement 9). In USD
     /// the markets in other quotes are left out: theirs is recommended in their quote. Reads the last price.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] with the nearest size that fits.
-    pub fn check_block_size(&self, query: &PointsQuery, now: i64) -> Result<(), MarketError> {
+    pub fn check_block_size(&self, query: &PointsQuery, now: UnixNanos) -> Result<(), MarketError> {
         let Some(size) = query.block_size.filter(|_| self.has_block_size(query)) else { return Ok(()) };
         let mut markets = QueryContext::without_markets(self.source(), query, now)?.select();
         markets.retain(|&market| !query.usd || self.source.instruments()[market].is_usd_like());
         block_size::check(self.source(), &markets, size, now)
     }
 
-    /// Answers a query as of `now` (Unix nanoseconds): nothing later is told, the bucket that holds `now` is the newest
+    /// Answers a query as of `now`: nothing later is told, the bucket that holds `now` is the newest
     /// point. Rows are in the order that the query asks for. An exchange or symbol without data gives no series.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
     /// read, [`MarketError::NotArchived`] when an archive was never asked for them.
-    pub fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
+    pub fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let mut series = match &self.archived {
             Some(kept) => kept.points(query, now)?,
             None => {
@@ -169,29 +170,34 @@ impl Market {
         Ok(series)
     }
 
-    /// One page of the market listing as of `now` (Unix nanoseconds).
+    /// One page of the market listing as of `now`.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
-    pub fn markets(&self, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
+    pub fn markets(&self, query: &MarketsQuery, now: UnixNanos) -> Result<MarketsPage, MarketError> {
         page::page(self.source.as_ref(), query, now)
     }
 
-    /// What a list endpoint of section 4.2 holds as of `now` (Unix nanoseconds): the names, or the block sizes, of the
+    /// What a list endpoint of section 4.2 holds as of `now`: the names, or the block sizes, of the
     /// markets that pass the filters, distinct and ascending; the array under the endpoint's key.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.
-    pub fn list(&self, list: DiscoveryList, filters: &Filters, now: i64) -> Result<serde_json::Value, MarketError> {
+    pub fn list(
+        &self,
+        list: DiscoveryList,
+        filters: &Filters,
+        now: UnixNanos,
+    ) -> Result<serde_json::Value, MarketError> {
         discovery::list(self.source.as_ref(), list, filters, now)
     }
 
-    /// The answer of a prediction-market analytics endpoint as of `now` (Unix nanoseconds). A wallet or market without
+    /// The answer of a prediction-market analytics endpoint as of `now`. A wallet or market without
     /// positions gives an empty answer, and so does a source without any.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of section 4.3.
-    pub fn analytics(&self, query: &AnalyticsQuery, now: i64) -> Result<AnalyticsAnswer, MarketError> {
+    pub fn analytics(&self, query: &AnalyticsQuery, now: UnixNanos) -> Result<AnalyticsAnswer, MarketError> {
         query.check(Spelling::Wire)?;
         query.check_offset()?;
         refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;

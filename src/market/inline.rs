@@ -1,6 +1,6 @@
 //! Queries whose answer takes less than handing them to another thread, and those that take much longer than most.
 
-use crate::clock::SECONDS_PER_DAY as DAY;
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixNanos};
 use crate::market::engine::Market;
 use crate::market::query::window::Buckets;
 use crate::protocol::{DataType, Interval, PointsQuery};
@@ -25,7 +25,7 @@ struct Extent {
 }
 
 /// `None` for a type or an interval that nobody knows.
-fn extent(query: &PointsQuery, now: i64) -> Option<Extent> {
+fn extent(query: &PointsQuery, now: UnixNanos) -> Option<Extent> {
     let data_type = DataType::find(&query.data_type)?;
     let interval = query.interval.as_deref().and_then(Interval::find)?;
     let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
@@ -38,13 +38,13 @@ fn extent(query: &PointsQuery, now: i64) -> Option<Extent> {
 impl Market {
     /// Whether [`Self::points`] may take a second or more: the window is long, counted once for each exchange that is
     /// asked, and for all of a coin's as eight.
-    pub fn is_long(query: &PointsQuery, now: i64) -> bool {
+    pub fn is_long(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now)
             .is_some_and(|asked| asked.seconds > if asked.of_trades { LONG_OF_TRADES } else { LONG_OF_MINUTES })
     }
 
     /// Whether [`Self::points`] takes some milliseconds: the window is short and holds few buckets, counted as there.
-    pub fn is_light(query: &PointsQuery, now: i64) -> bool {
+    pub fn is_light(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now).is_some_and(|asked| {
             let longest = if asked.of_trades { LIGHT_OF_TRADES } else { LIGHT_OF_MINUTES };
             asked.seconds <= longest && asked.buckets <= LIGHT_BUCKETS
@@ -52,10 +52,10 @@ impl Market {
     }
 
     /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
-    /// before: candles of one market over at most two days, all of them closed at `now` (Unix nanoseconds). The minute that
+    /// before: candles of one market over at most two days, all of them closed at `now`. The minute that
     /// holds `now` is made of raw trades; other types look at more; what a gap is filled with, or a quote is worth, may have
     /// to be looked for.
-    pub fn runs_inline(query: &PointsQuery, now: i64) -> bool {
+    pub fn runs_inline(query: &PointsQuery, now: UnixNanos) -> bool {
         let candles = [DataType::TradeSideAgnosticAgg, DataType::TradeAgg];
         let plain = DataType::find(&query.data_type).is_some_and(|data_type| candles.contains(&data_type))
             && query.exchanges.len() == 1
@@ -79,7 +79,10 @@ mod tests {
         let base = "type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from=1776877200&period=3600";
         let changed = |pair: &&str| !change.split('&').any(|other| other.split('=').next() == pair.split('=').next());
         let kept: Vec<&str> = base.split('&').filter(changed).collect();
-        Market::runs_inline(&PointsQuery::parse(&format!("{}&{change}", kept.join("&"))).unwrap(), NOW * SECOND)
+        Market::runs_inline(
+            &PointsQuery::parse(&format!("{}&{change}", kept.join("&"))).unwrap(),
+            UnixNanos(NOW * SECOND),
+        )
     }
 
     #[test]
@@ -105,14 +108,14 @@ mod tests {
             assert!(!runs_inline(change), "{change}");
         }
         let several = "type=TRADE_AGG&exchange=BYBIT&coin=BTC&interval=MINUTE&from=1776877200&period=3600";
-        assert!(!Market::runs_inline(&PointsQuery::parse(several).unwrap(), NOW * SECOND));
+        assert!(!Market::runs_inline(&PointsQuery::parse(several).unwrap(), UnixNanos(NOW * SECOND)));
     }
 
     #[test]
     fn long_windows_are_long_and_those_of_trades_sooner() {
         let is_long = |change: &str, period: i64| {
             let text = format!("interval=HOUR&from=1640995200&period={period}&{change}");
-            Market::is_long(&PointsQuery::parse(&text).unwrap(), NOW * SECOND)
+            Market::is_long(&PointsQuery::parse(&text).unwrap(), UnixNanos(NOW * SECOND))
         };
         let (day, one, several) =
             (86_400, "exchange=BYBIT&rawSymbol=BTCUSDT", "exchange=BYBIT&exchange=BINANCE&coin=BTC");
@@ -129,7 +132,7 @@ mod tests {
     fn short_windows_of_few_buckets_are_light() {
         let is_light = |change: &str, period: i64| {
             let text = format!("from=1640995200&period={period}&{change}");
-            Market::is_light(&PointsQuery::parse(&text).unwrap(), NOW * SECOND)
+            Market::is_light(&PointsQuery::parse(&text).unwrap(), UnixNanos(NOW * SECOND))
         };
         let (one, two) = ("exchange=BYBIT&rawSymbol=BTCUSDT", "exchange=BYBIT&exchange=BINANCE&coin=BTC");
         for (change, longest, more) in [

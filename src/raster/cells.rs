@@ -1,5 +1,6 @@
 //! What is drawn, and what of it is seen.
 
+use crate::clock::UnixNanos;
 use std::ops::Range;
 
 /// Pixels of the largest picture: 256 MiB.
@@ -52,10 +53,10 @@ pub struct Cells<'a, const F: usize> {
 /// What is seen, at which resolution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Unix nanoseconds at the left edge.
-    pub start: i64,
-    /// Unix nanoseconds at the right edge.
-    pub end: i64,
+    /// The left edge.
+    pub start: UnixNanos,
+    /// The right edge.
+    pub end: UnixNanos,
     /// Price at the lower edge.
     pub low: f64,
     /// Price at the upper edge.

@@ -7,6 +7,7 @@ use ndarray::Array2;
 use super::cells::{Cells, Field, RasterError, View, volume};
 use super::packed::{Packed, Painter};
 use super::place::{Rows, Spread, columns};
+use crate::clock::UnixNanos;
 use crate::columns::parallel::{share, threads};
 
 /// Columns of pixels that a thread takes at a time.
@@ -91,10 +92,10 @@ struct Seen<'a, const F: usize> {
 
 impl<'a, const F: usize> Seen<'a, F> {
     fn new(cells: &'a Cells<'a, F>, view: &'a View, reduce: Reduce) -> Self {
-        let first = cells.ends.partition_point(|end| *end < view.start);
-        let last = cells.starts.partition_point(|start| *start < view.end).max(first);
+        let first = cells.ends.partition_point(|end| *end < view.start.0);
+        let last = cells.starts.partition_point(|start| *start < view.end.0).max(first);
         let span = |snapshot: usize| {
-            let (start, end) = (cells.starts[snapshot], cells.ends[snapshot]);
+            let (start, end) = (UnixNanos(cells.starts[snapshot]), UnixNanos(cells.ends[snapshot]));
             if reduce != Reduce::Sum {
                 return columns(view, start, end);
             }
@@ -193,6 +194,7 @@ impl<'a, const F: usize> Seen<'a, F> {
                     Reduce::Stack => self.whole(run, line, volume, add),
                     Reduce::Sum => {
                         let (start, end) = (self.cells.starts[snapshot], self.cells.ends[snapshot]);
+                        let (start, end) = (UnixNanos(start), UnixNanos(end));
                         self.spread(run, line, volume, Spread::of_time(self.view, start, end).share(column));
                     }
                 }
@@ -295,7 +297,7 @@ mod tests {
     }
 
     fn view(width: usize, height: usize) -> View {
-        View { start: 0, end: 30, low: 1.0, high: 4.0, width, height }
+        View { start: UnixNanos(0), end: UnixNanos(30), low: 1.0, high: 4.0, width, height }
     }
 
     fn drawn(cells: &Cells<'_, 2>, view: &View, reduce: Reduce) -> Vec<Vec<f32>> {
@@ -352,7 +354,7 @@ mod tests {
         let refused = |view: View| raster(&cells(), None, &view, Reduce::Max).unwrap_err();
         assert_eq!(refused(view(0, 1)), RasterError::NoPixels { width: 0, height: 1 });
         assert!(matches!(refused(view(1 << 20, 1 << 20)), RasterError::TooLarge { .. }));
-        assert_eq!(refused(View { end: 0, ..view(1, 1) }), RasterError::Window);
+        assert_eq!(refused(View { end: UnixNanos(0), ..view(1, 1) }), RasterError::Window);
         assert!(matches!(refused(View { high: f64::NAN, ..view(1, 1) }), RasterError::Prices { .. }));
         let wrong = Cells { offsets: &[0, 2, 5], ..cells() };
         assert!(matches!(raster(&wrong, None, &view(1, 1), Reduce::Max), Err(RasterError::Shape(_))));

@@ -1,6 +1,7 @@
 //! Which pixels a cell takes.
 
 use super::cells::View;
+use crate::clock::UnixNanos;
 
 /// Places along the prices are told in 65,536ths of a pixel, so that two cells whose edges differ by a rounding meet.
 const PARTS: f64 = 65_536.0;
@@ -9,9 +10,9 @@ const PART_BITS: u32 = 16;
 const ALMOST: f64 = 1.0 - 1.0 / PARTS;
 
 /// First and last pixel column of a stretch of time: -1 or the width where it lies beside the view.
-pub(super) fn columns(view: &View, start: i64, end: i64) -> (i64, i64) {
-    let (width, length) = (view.width as i128, i128::from(view.end) - i128::from(view.start));
-    let (start, end) = (i128::from(start) - i128::from(view.start), i128::from(end) - i128::from(view.start));
+pub(super) fn columns(view: &View, start: UnixNanos, end: UnixNanos) -> (i64, i64) {
+    let (width, length) = (view.width as i128, i128::from(view.end.0) - i128::from(view.start.0));
+    let (start, end) = (i128::from(start.0) - i128::from(view.start.0), i128::from(end.0) - i128::from(view.start.0));
     let clip = |pixel: i128| pixel.clamp(-1, width) as i64;
     if (end - start) * width < length {
         let middle = clip(((start + end) * width).div_euclid(2 * length));
@@ -43,10 +44,10 @@ impl Spread {
     }
 
     /// Of a stretch of time.
-    pub(super) fn of_time(view: &View, start: i64, end: i64) -> Self {
-        let place = |time: i64| {
-            (i128::from(time) - i128::from(view.start)) as f64 * view.width as f64
-                / (i128::from(view.end) - i128::from(view.start)) as f64
+    pub(super) fn of_time(view: &View, start: UnixNanos, end: UnixNanos) -> Self {
+        let place = |time: UnixNanos| {
+            (i128::from(time.0) - i128::from(view.start.0)) as f64 * view.width as f64
+                / (i128::from(view.end.0) - i128::from(view.start.0)) as f64
         };
         Self::new(place(start), place(end))
     }
@@ -136,26 +137,27 @@ mod tests {
     use super::*;
 
     fn view(width: usize, height: usize) -> View {
-        View { start: 0, end: 100, low: 0.0, high: 10.0, width, height }
+        View { start: UnixNanos(0), end: UnixNanos(100), low: 0.0, high: 10.0, width, height }
     }
 
     #[test]
     fn a_stretch_takes_the_pixels_whose_centre_it_holds_or_the_one_around_its_middle() {
         let view = view(10, 10);
-        assert_eq!(columns(&view, 0, 10), (0, 0));
-        assert_eq!(columns(&view, 5, 15), (0, 0)); // the centre of the first lies on its edge, that of the second too
-        assert_eq!(columns(&view, 6, 16), (1, 1));
-        assert_eq!(columns(&view, 0, 100), (0, 9));
-        assert_eq!(columns(&view, 19, 20), (1, 1));
-        assert_eq!(columns(&view, 20, 20), (2, 2));
-        assert_eq!(columns(&view, i64::MIN, i64::MAX), (-1, 10));
-        assert_eq!(columns(&view, -10, -9), (-1, -1));
-        assert_eq!(columns(&view, 100, 110), (10, 10));
+        let columns = |start: i64, end: i64| columns(&view, UnixNanos(start), UnixNanos(end));
+        assert_eq!(columns(0, 10), (0, 0));
+        assert_eq!(columns(5, 15), (0, 0)); // the centre of the first lies on its edge, that of the second too
+        assert_eq!(columns(6, 16), (1, 1));
+        assert_eq!(columns(0, 100), (0, 9));
+        assert_eq!(columns(19, 20), (1, 1));
+        assert_eq!(columns(20, 20), (2, 2));
+        assert_eq!(columns(i64::MIN, i64::MAX), (-1, 10));
+        assert_eq!(columns(-10, -9), (-1, -1));
+        assert_eq!(columns(100, 110), (10, 10));
     }
 
     #[test]
     fn cells_as_high_as_a_pixel_take_one_each_however_their_prices_are_rounded() {
-        let view = View { start: 0, end: 1, low: 0.0, high: 0.3, width: 1, height: 3 };
+        let view = View { start: UnixNanos(0), end: UnixNanos(1), low: 0.0, high: 0.3, width: 1, height: 3 };
         let rows = Rows::new(&view, 0.1);
         assert!(!rows.are_coarse());
         assert_eq!([0.0, 0.1, 0.2].map(|price| rows.of(price)), [(0, 0), (1, 1), (2, 2)]);

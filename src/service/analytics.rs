@@ -36,7 +36,7 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
         let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
         return Err(needs_tier(&feature, ANALYTICS_TIER.spec().name, access.allowance).into());
     }
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
     refuse_unknown(&query.extra, spec.parameters)?;
     query.check(Spelling::Wire)?;

@@ -16,7 +16,7 @@ use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
-use crate::clock::second_of;
+
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -43,7 +43,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// `GET /v1/points`.
 pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
     let access = known(caller)?;
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let readable = readable(query)?;
     let follows_files = shared.source.follows_files();
     if !follows_files {
@@ -61,7 +61,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         };
         compute(shared, None, Work::Light, check).await?;
     }
-    let weight = charged(&readable, access.allowance, second_of(now))?;
+    let weight = charged(&readable, access.allowance, now.second().0)?;
     let charge = access.charge(weight)?;
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {
@@ -95,7 +95,7 @@ async fn markets(
     RawQuery(query): RawQuery,
 ) -> Answer {
     known(caller)?;
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let body = compute(&shared, None, Work::Light, move |source| {

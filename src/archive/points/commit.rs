@@ -15,7 +15,7 @@ use super::partition::{Partition, named, partitions, touches};
 use super::rows::{joined, keep};
 use super::store::{Contest, Found, Staged, Version};
 use super::vintages::NewVintage;
-use crate::clock::Window;
+use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
 /// A partition's new file, or none, and what it takes the place of.
@@ -65,7 +65,7 @@ impl KeyWriter {
     /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
     /// are not kept. Buckets that differ from before become a vintage; `at` is when that was answered, Unix
     /// microseconds.
-    pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
+    pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: UnixMicros) -> Result<(), ArchiveFault> {
         let mut set = Vec::new();
         add_all(&mut set, windows);
         self.again(|writer| writer.try_commit(&set, answer, at))
@@ -126,7 +126,7 @@ impl KeyWriter {
         if self.ledger == before { Ok(()) } else { self.save() }
     }
 
-    fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: i64) -> Result<(), ArchiveFault> {
+    fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: UnixMicros) -> Result<(), ArchiveFault> {
         // A store may have done what its answer was lost for.
         self.settle()?;
         let mut coming: Vec<NewFile> = Vec::new();

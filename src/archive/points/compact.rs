@@ -4,6 +4,7 @@ use super::fault::ArchiveFault;
 use super::key_writer::KeyWriter;
 use super::ledger::Vintage;
 use super::vintage;
+use crate::clock::UnixMicros;
 
 /// What a compaction dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,9 +30,9 @@ impl Compacted {
 }
 
 impl KeyWriter {
-    /// Drops what was replaced at a moment (Unix microseconds) or before. A file without rows stays, which says until when
+    /// Drops what was replaced at a moment or before. A file without rows stays, which says until when
     /// nobody can tell any more what was known; in a store that removes nothing, one for each.
-    pub fn compact(&mut self, before: i64) -> Result<Compacted, ArchiveFault> {
+    pub fn compact(&mut self, before: UnixMicros) -> Result<Compacted, ArchiveFault> {
         let old = |writer: &Self| {
             let kept =
                 writer.ledger.vintages.iter().filter(|(_, vintage)| !vintage.dropped && vintage.replaced <= before);

@@ -9,7 +9,7 @@ use super::key::Key;
 use super::partition::partitions;
 use super::revision::Cell;
 use super::verify::Content;
-use crate::clock::{Window, nanos_of, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
 
@@ -35,8 +35,8 @@ pub struct Inconsistency {
     pub finer: &'static str,
     /// Whose.
     pub id: SeriesId,
-    /// Bucket start, Unix nanoseconds.
-    pub time: i64,
+    /// Bucket start.
+    pub time: UnixNanos,
     /// Name of the column.
     pub column: &'static str,
     /// What is kept.
@@ -173,7 +173,7 @@ impl Consistency {
                             key: coarse_key.clone(),
                             finer: fine_key.interval().name,
                             id: id.clone(),
-                            time: nanos_of(start),
+                            time: UnixSecond(start).nanos(),
                             column,
                             kept: cell(kept),
                             made: cell(made),
@@ -198,7 +198,7 @@ fn bare(id: &SeriesId) -> Vec<(String, String)> {
 fn starts_of(grid: Grid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
     let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     for (row, time) in series.into_iter().flat_map(|series| series.timestamps.iter().enumerate()) {
-        let start = grid.floor(second_of(*time));
+        let start = grid.floor(UnixNanos(*time).second().0);
         found.entry(start).or_insert((row, row)).1 = row + 1;
     }
     found

@@ -5,7 +5,7 @@ use super::fault::ArchiveFault;
 use super::key::Key;
 use super::ledger::part_name;
 use super::partition::touches;
-use crate::clock::Window;
+use crate::clock::{UnixNanos, Window};
 
 /// One end of what is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub enum Edge {
 }
 
 impl Archive {
-    /// The time of the first or the last row of a window, Unix nanoseconds; `None` where it holds none.
+    /// The time of the first or the last row of a window; `None` where it holds none.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a file that is read is not what was written.
-    pub fn edge(&self, key: &Key, window: Window, edge: Edge) -> Result<Option<i64>, ArchiveFault> {
+    pub fn edge(&self, key: &Key, window: Window, edge: Edge) -> Result<Option<UnixNanos>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
             // Their names are the days on which they begin, in order.
             let mut partitions: Vec<&String> = ledger.parts.keys().filter(|name| touches(key, name, window)).collect();
@@ -32,7 +32,7 @@ impl Archive {
                 let name = part_name(key, partition);
                 let bytes = self.store.read(&name)?.map(|found| found.bytes);
                 let series = self.read_part(key, ledger, partition, &name, bytes, window)?;
-                let times = series.iter().flat_map(|one| one.timestamps.iter().copied());
+                let times = series.iter().flat_map(|one| one.timestamps.iter().copied().map(UnixNanos));
                 let found = if edge == Edge::First { times.min() } else { times.max() };
                 if found.is_some() {
                     return Ok(found);

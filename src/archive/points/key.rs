@@ -5,6 +5,7 @@
 
 use super::checksum::sha256;
 use super::path_names::{hive, hive_null};
+use crate::clock::UnixSecond;
 use crate::protocol::{DataType, Grid, Interval, PointsQuery, Shape, TypeSpec};
 
 /// Version of what files and ledgers look like; part of every key, so that versions never mix.
@@ -70,9 +71,9 @@ impl Key {
         self.grid
     }
 
-    /// End of what is closed at `now` (Unix seconds): every bucket, and every session, that starts before it has ended.
-    pub fn closed(&self, now: i64) -> i64 {
-        self.grid.floor(now)
+    /// End of what is closed at `now`: every bucket, and every session, that starts before it has ended.
+    pub fn closed(&self, now: UnixSecond) -> UnixSecond {
+        UnixSecond(self.grid.floor(now.0))
     }
 
     /// Whether rows hold lists, which take far more room than plain values.
@@ -259,7 +260,7 @@ mod tests {
         let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_second();
         let now = at("2026-11-18T13:30:00Z"); // a Wednesday
         let with = |session: Option<&str>| PointsQuery { session: session.map(str::to_owned), ..candles() };
-        let closed = |session| key(&with(session)).closed(now);
+        let closed = |session| key(&with(session)).closed(UnixSecond(now)).0;
         assert_eq!(closed(None), at("2026-11-18T13:00:00Z"));
         assert_eq!(closed(Some("TPO_SESSION_DAILY")), at("2026-11-18T00:00:00Z"));
         assert_eq!(closed(Some("TPO_SESSION_WEEKLY")), at("2026-11-16T00:00:00Z"));

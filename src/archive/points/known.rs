@@ -5,7 +5,7 @@
 
 use super::coverage::{gaps, within};
 use super::key::Key;
-use crate::clock::{MICROS_PER_SECOND, Window};
+use crate::clock::{MICROS_PER_SECOND, UnixMicros, UnixSecond, Window};
 
 /// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
 const PROMPT: i64 = 3_600;
@@ -14,15 +14,14 @@ const PROMPT: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Known {
     pub(super) window: Window,
-    /// Unix microseconds: so many survive the way through a double.
-    at: i64,
+    at: UnixMicros,
     /// Seconds.
     lag: i64,
 }
 
 impl Known {
     /// Buckets known since a moment.
-    fn since(window: Window, at: i64) -> Self {
+    fn since(window: Window, at: UnixMicros) -> Self {
         Self { window, at, lag: 0 }
     }
 
@@ -33,17 +32,17 @@ impl Known {
     }
 
     /// What of it was known at a moment.
-    pub(super) fn by(self, key: &Key, moment: i64) -> Option<Window> {
-        let closed = key.closed(moment.saturating_sub(self.lag * MICROS_PER_SECOND).div_euclid(MICROS_PER_SECOND));
+    pub(super) fn by(self, key: &Key, moment: UnixMicros) -> Option<Window> {
+        let closed = key.closed(UnixMicros(moment.0.saturating_sub(self.lag * MICROS_PER_SECOND)).second()).0;
         let Window { from, to } = self.window;
         (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
     }
 
     /// The moment at which all of it was known; `None` where nobody noted it.
-    pub(super) fn whole(self, key: &Key) -> Option<i64> {
+    pub(super) fn whole(self, key: &Key) -> Option<UnixMicros> {
         let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
-        (self != Self { at: 0, lag: 0, ..self })
-            .then(|| self.at.max(if self.lag > 0 { closed().saturating_mul(MICROS_PER_SECOND) } else { i64::MIN }))
+        (self != Self { at: UnixMicros(0), lag: 0, ..self })
+            .then(|| self.at.max(if self.lag > 0 { UnixSecond(closed()).micros() } else { UnixMicros(i64::MIN) }))
     }
 
     /// How long after their close such buckets are known; `None` where they were not asked as they closed.
@@ -51,7 +50,7 @@ impl Known {
         if self.lag > 0 {
             return Some(self.lag);
         }
-        let late = self.at.div_euclid(MICROS_PER_SECOND) + 1 - key.grid().end(self.window.from);
+        let late = self.at.second().0 + 1 - key.grid().end(self.window.from);
         (1..=PROMPT).contains(&late).then(|| late.unsigned_abs().next_power_of_two() as i64)
     }
 
@@ -69,16 +68,16 @@ impl Known {
     }
 
     pub(super) fn numbers(&self) -> (i64, i64, i64, i64) {
-        (self.window.from, self.window.to, self.at, self.lag)
+        (self.window.from, self.window.to, self.at.0, self.lag)
     }
 
     pub(super) fn of_numbers((from, to, at, lag): (i64, i64, i64, i64)) -> Self {
-        Self { window: Window { from, to }, at, lag }
+        Self { window: Window { from, to }, at: UnixMicros(at), lag }
     }
 }
 
 /// Notes that a window came to be known at a moment, as far as it was not before.
-pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: i64) {
+pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: UnixMicros) {
     let before: Vec<Window> = set.iter().map(|known| known.window).collect();
     for gap in gaps(&before, window) {
         let mut place = set.partition_point(|known| known.window.from < gap.from);
@@ -106,7 +105,7 @@ pub(super) fn known_of(set: &[Known], windows: &[Window]) -> Vec<Known> {
     let noted: Vec<Window> = set.iter().map(|known| known.window).collect();
     let mut found = Vec::new();
     for window in windows {
-        found.extend(gaps(&noted, *window).into_iter().map(|gap| Known::since(gap, 0)));
+        found.extend(gaps(&noted, *window).into_iter().map(|gap| Known::since(gap, UnixMicros(0))));
         let first = set.partition_point(|known| known.window.to <= window.from);
         found.extend(set[first..].iter().map_while(|known| known.cut(*window)));
     }
@@ -145,7 +144,7 @@ mod tests {
     fn since(set: &[Known], bucket: i64) -> Option<i64> {
         let start = bucket * MINUTE;
         let holder = set.iter().find(|known| known.window.from <= start && start < known.window.to)?;
-        holder.cut(Window { from: start, to: start + MINUTE })?.whole(&key())
+        holder.cut(Window { from: start, to: start + MINUTE })?.whole(&key()).map(|at| at.0)
     }
 
     proptest! {
@@ -162,7 +161,7 @@ mod tests {
                     forget(&mut set, window);
                     model.retain(|bucket, _| !(first..first + count).contains(bucket));
                 } else {
-                    note(&mut set, &key, window, at);
+                    note(&mut set, &key, window, UnixMicros(at));
                     (first..first + count).for_each(|bucket| { model.entry(bucket).or_insert(at); });
                 }
                 prop_assert!(set.windows(2).all(|two| two[0].window.to <= two[1].window.from));
@@ -175,7 +174,7 @@ mod tests {
                     prop_assert!(noted == real || noted - close <= 2 * (PROMPT + 301) * SECOND, "{bucket}: {noted} {real}");
                     let seen = |moment| set.iter().filter_map(|known| known.by(&key, moment))
                         .any(|window| window.from <= bucket * MINUTE && bucket * MINUTE < window.to);
-                    prop_assert!(!seen(noted - 1) && seen(noted));
+                    prop_assert!(!seen(UnixMicros(noted - 1)) && seen(UnixMicros(noted)));
                 }
             }
         }
@@ -188,7 +187,7 @@ mod tests {
             let window = Window { from: bucket * MINUTE, to: (bucket + 1) * MINUTE };
             // A second after the close; once an hour late.
             let late = if bucket == 5_000 { 3_500 } else { 1 };
-            note(&mut set, &key, window, (window.to + late) * SECOND);
+            note(&mut set, &key, window, UnixMicros((window.to + late) * SECOND));
         }
         assert_eq!(set.len(), 3);
         assert_eq!(since(&set, 9_999), Some((10_000 * MINUTE + 2) * SECOND));
@@ -197,7 +196,7 @@ mod tests {
         let mut set = Vec::new();
         for day in 0..3 {
             let at = (day + 1) * 86_400 * SECOND + 5;
-            note(&mut set, &key, Window { from: day * 86_400, to: (day + 1) * 86_400 }, at);
+            note(&mut set, &key, Window { from: day * 86_400, to: (day + 1) * 86_400 }, UnixMicros(at));
             assert_eq!(since(&set, (day + 1) * 1_440 - 1), Some(at));
         }
         assert_eq!(set.len(), 3);

@@ -15,7 +15,7 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::{Key, is_key};
 use super::known::{Known, forget, known_of, note, shared};
 use super::store::{Found, own};
-use crate::clock::Window;
+use crate::clock::{UnixMicros, Window};
 
 const FORMAT: &str = "marketpoints ledger";
 /// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; since the
@@ -53,8 +53,8 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Vintage {
     pub(super) part: Part,
-    /// When the archive learned otherwise, Unix microseconds.
-    pub(super) replaced: i64,
+    /// When the archive learned otherwise.
+    pub(super) replaced: UnixMicros,
     /// Whether what it held was dropped: a file without rows stands for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dropped: bool,
@@ -67,9 +67,9 @@ pub(super) struct Pending {
     pub(super) part: Option<Part>,
     /// What it adds to what was asked.
     windows: Vec<(i64, i64)>,
-    /// When that was answered, Unix microseconds.
+    /// When that was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    at: Option<i64>,
+    at: Option<UnixMicros>,
     /// Name and file of what it takes the place of; put in place before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) vintage: Option<(String, Vintage)>,
@@ -122,7 +122,7 @@ impl Pending {
     pub(super) fn new(
         part: Option<Part>,
         windows: &[Window],
-        at: Option<i64>,
+        at: Option<UnixMicros>,
         vintage: Option<(String, Vintage)>,
     ) -> Self {
         Self { part, windows: pairs(windows), at, vintage }
@@ -193,8 +193,8 @@ impl Ledger {
         windows(&self.asked)
     }
 
-    /// Adds to what was asked, at a moment, where that is known (Unix microseconds).
-    pub(super) fn ask(&mut self, key: &Key, more: &[Window], at: Option<i64>) {
+    /// Adds to what was asked, at a moment, where that is known.
+    pub(super) fn ask(&mut self, key: &Key, more: &[Window], at: Option<UnixMicros>) {
         let (mut asked, mut learned) = (self.asked(), self.learned());
         for window in more {
             if let Some(at) = at {
@@ -230,8 +230,8 @@ impl Ledger {
         self.learned = learned.iter().map(Known::numbers).collect();
     }
 
-    /// Until when vintages were dropped: what was known before nobody can tell any more (Unix microseconds).
-    pub(super) fn dropped(&self) -> Option<i64> {
+    /// Until when vintages were dropped: what was known before nobody can tell any more.
+    pub(super) fn dropped(&self) -> Option<UnixMicros> {
         self.vintages.values().filter(|vintage| vintage.dropped).map(|vintage| vintage.replaced).max()
     }
 
@@ -281,12 +281,13 @@ mod tests {
         let key = key();
         let mut ledger = Ledger::new(&key);
         ledger.ask(&key, &[Window { from: 7_200, to: 10_800 }], None);
-        ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(7));
+        ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(UnixMicros(7)));
         let part = Part::of(b"a file", 1);
         ledger.parts.insert("1970-01-01".into(), part.clone());
-        let vintage = Vintage { part: part.clone(), replaced: 9, dropped: false };
+        let vintage = Vintage { part: part.clone(), replaced: UnixMicros(9), dropped: false };
         ledger.vintages.insert("1".into(), Vintage { dropped: true, ..vintage.clone() });
-        let pending = Pending::new(Some(part), &[Window { from: 0, to: 1 }], Some(8), Some(("2".into(), vintage)));
+        let pending =
+            Pending::new(Some(part), &[Window { from: 0, to: 1 }], Some(UnixMicros(8)), Some(("2".into(), vintage)));
         ledger.pending.insert("1970-02-01".into(), pending);
         let bytes = ledger.seal();
         assert_eq!(Ledger::parse(&key.name, &bytes).unwrap(), ledger);

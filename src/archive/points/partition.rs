@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
 use super::key::Key;
-use crate::clock::{SECONDS_PER_DAY, Window};
+use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
 /// The file of times that no calendar knows.
 const NONE: &str = "none";
@@ -35,7 +35,7 @@ pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
     let mut parts = Vec::new();
     let mut from = window.from;
     while from < window.to {
-        let (name, start, end) = around(span, from);
+        let (name, start, end) = around(span, UnixSecond(from));
         let to = window.to.min(end);
         parts.push(Partition { name, whole: Window { from: start, to: end }, window: Window { from, to } });
         from = to;
@@ -49,7 +49,7 @@ pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
         return Some(Window::ALWAYS);
     }
     let start: Date = name.parse().ok()?;
-    let (found, from, to) = around(span(key), start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second());
+    let (found, from, to) = around(span(key), UnixSecond(start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second()));
     (found == name).then_some(Window { from, to })
 }
 
@@ -63,8 +63,8 @@ fn span(key: &Key) -> Span {
     }
 }
 
-/// Name, start and end of the file that holds a Unix second. Times that no calendar knows share a file.
-fn around(span: Span, at: i64) -> (String, i64, i64) {
+/// Name, start and end of the file that holds a second. Times that no calendar knows share a file.
+fn around(span: Span, at: UnixSecond) -> (String, i64, i64) {
     let ends = |date: Date| {
         let start = match span {
             Span::Day => date,
@@ -79,7 +79,7 @@ fn around(span: Span, at: i64) -> (String, i64, i64) {
         let second = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp().as_second());
         Some((start.to_string(), second(start)?, second(next.ok()?)?))
     };
-    let date = Timestamp::from_second(at).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
+    let date = Timestamp::from_second(at.0).ok().map(|at| at.to_zoned(TimeZone::UTC).date());
     date.and_then(ends).unwrap_or_else(|| (NONE.to_owned(), i64::MIN, i64::MAX))
 }
 

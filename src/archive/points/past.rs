@@ -11,7 +11,7 @@ use super::partition::touches;
 use super::rows::{joined, keep};
 use super::scan::Scan;
 use super::{ledger, vintage};
-use crate::clock::{MICROS_PER_SECOND, Window, utc};
+use crate::clock::{UnixMicros, Window, utc};
 use crate::columns::Series;
 
 /// Buckets that the service changed later.
@@ -19,27 +19,27 @@ use crate::columns::Series;
 pub struct Replaced {
     /// Their starts.
     pub window: Window,
-    /// Since when all of them were known as they were, Unix microseconds; `None` where nobody noted it.
-    pub known: Option<i64>,
-    /// When the archive learned otherwise, Unix microseconds.
-    pub replaced: i64,
+    /// Since when all of them were known as they were; `None` where nobody noted it.
+    pub known: Option<UnixMicros>,
+    /// When the archive learned otherwise.
+    pub replaced: UnixMicros,
     /// Rows that they had.
     pub rows: u64,
 }
 
 /// A vintage that was opened.
 struct Opened {
-    replaced: i64,
+    replaced: UnixMicros,
     known: Vec<Known>,
     series: Vec<Series>,
 }
 
 impl Archive {
-    /// The windows of bucket starts that were known at a moment (Unix microseconds).
+    /// The windows of bucket starts that were known at a moment.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
-    pub fn known(&self, key: &Key, moment: i64) -> Result<Vec<Window>, ArchiveFault> {
+    pub fn known(&self, key: &Key, moment: UnixMicros) -> Result<Vec<Window>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
             if lost(key, ledger, &[], moment).is_some() {
                 return Ok(Vec::new());
@@ -55,7 +55,7 @@ impl Archive {
         Ok(found?.unwrap_or_default())
     }
 
-    /// The series of a window as they were known at a moment (Unix microseconds).
+    /// The series of a window as they were known at a moment.
     ///
     /// # Errors
     /// [`ArchiveFault::NotKnown`] where a part of the window was not known then, or nobody can tell any more;
@@ -64,7 +64,7 @@ impl Archive {
         &self,
         key: &Key,
         scan: impl Into<Scan<'a>>,
-        moment: i64,
+        moment: UnixMicros,
     ) -> Result<Vec<Series>, ArchiveFault> {
         let scan @ Scan { window, .. } = scan.into();
         let read = self.in_peace(key, |ledger| match lost(key, ledger, &[window], moment) {
@@ -74,16 +74,16 @@ impl Archive {
         read?.unwrap_or_else(|| Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] }))
     }
 
-    /// The series of a window without what the archive learned anew after a moment (Unix microseconds): each bucket as it
+    /// The series of a window without what the archive learned anew after a moment: each bucket as it
     /// was kept then or, where it was first asked later, as it was kept first; as far as `compact` left that.
     ///
     /// # Errors
     /// As [`Archive::read`].
-    pub fn read_uncorrected(&self, key: &Key, window: Window, moment: i64) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read_uncorrected(&self, key: &Key, window: Window, moment: UnixMicros) -> Result<Vec<Series>, ArchiveFault> {
         let read = self.in_peace(key, |ledger| {
             let is_later = |vintage: &ledger::Vintage| !vintage.dropped && vintage.replaced > moment;
             if ledger.vintages.values().any(is_later) {
-                return self.read_then(key, ledger, window.into(), moment, i64::MAX).map(Some);
+                return self.read_then(key, ledger, window.into(), moment, UnixMicros(i64::MAX)).map(Some);
             }
             Ok(None)
         });
@@ -95,7 +95,12 @@ impl Archive {
     }
 
     /// Why nothing of a window, or of all that is kept, was known at a moment.
-    pub fn nothing_known(&self, key: &Key, window: Option<Window>, moment: i64) -> Result<ArchiveFault, ArchiveFault> {
+    pub fn nothing_known(
+        &self,
+        key: &Key,
+        window: Option<Window>,
+        moment: UnixMicros,
+    ) -> Result<ArchiveFault, ArchiveFault> {
         let (missing, ledger) = (Vec::from_iter(window), self.ledger(&key.name)?);
         Ok(match ledger {
             Some((ledger, _)) if !ledger.asked().is_empty() => {
@@ -111,8 +116,8 @@ impl Archive {
         key: &Key,
         ledger: &Ledger,
         scan: Scan<'_>,
-        moment: i64,
-        known_by: i64,
+        moment: UnixMicros,
+        known_by: UnixMicros,
     ) -> Result<Result<Vec<Series>, ArchiveFault>, ArchiveFault> {
         let window = scan.window;
         let (mut parts, mut set, mut rest) = (Vec::new(), Vec::new(), vec![window]);
@@ -135,8 +140,8 @@ impl Archive {
         Ok(if missing.is_empty() { joined(key, parts, &[window]) } else { Err(not_yet(key, missing, moment)) })
     }
 
-    /// Whether there are vintages that were replaced at a moment (Unix microseconds) or before.
-    pub fn has_vintages(&self, key: &Key, before: i64) -> Result<bool, ArchiveFault> {
+    /// Whether there are vintages that were replaced at a moment or before.
+    pub fn has_vintages(&self, key: &Key, before: UnixMicros) -> Result<bool, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(false) };
         let ledger = self.settled(key, ledger)?;
         Ok(ledger.vintages.values().any(|vintage| !vintage.dropped && vintage.replaced <= before))
@@ -147,10 +152,11 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
     pub fn vintages(&self, key: &Key) -> Result<Vec<Replaced>, ArchiveFault> {
-        let opened = self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, i64::MIN))?;
+        let opened =
+            self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, UnixMicros(i64::MIN)))?;
         let mut found = Vec::new();
         // Since when buckets were as a vintage has them: since the one before it was replaced.
-        let mut since: Vec<(Window, i64)> = Vec::new();
+        let mut since: Vec<(Window, UnixMicros)> = Vec::new();
         for Opened { replaced, known, series } in opened.unwrap_or_default() {
             for one in known {
                 let later = since.iter().filter_map(|(window, at)| Some((one.cut(*window)?.window, Some(*at))));
@@ -203,7 +209,7 @@ impl Archive {
         key: &Key,
         ledger: &Ledger,
         window: Window,
-        moment: i64,
+        moment: UnixMicros,
     ) -> Result<Vec<Opened>, ArchiveFault> {
         let wanted = |(name, vintage): &(&String, &ledger::Vintage)| {
             !vintage.dropped && vintage.replaced > moment && touches(key, vintage::partition(name), window)
@@ -228,7 +234,7 @@ impl Archive {
 }
 
 /// Takes what some buckets cover out of what is looked for, and tells what of it was known at a moment.
-fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: i64) -> Vec<Window> {
+fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
     let cut =
         |known: &Known| shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect();
     let covered: Vec<Known> = known.iter().flat_map(|known| -> Vec<Known> { cut(known) }).collect();
@@ -238,7 +244,7 @@ fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: i64) -> Vec<
 }
 
 /// Why nobody can tell any more what was known at a moment, where that is so.
-fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: i64) -> Option<ArchiveFault> {
+fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
         "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",
@@ -248,7 +254,7 @@ fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: i64) -> Option<A
     Some(ArchiveFault::NotKnown { what: key.label(), missing: missing.to_vec(), problem })
 }
 
-fn not_yet(key: &Key, missing: Vec<Window>, moment: i64) -> ArchiveFault {
+fn not_yet(key: &Key, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
     let problem = match missing.as_slice() {
         [] => format!("nothing of it was known yet at {}", spelt(moment)),
         [only] => format!("{} to {} was not known yet at {}", utc(only.from), utc(only.to), spelt(moment)),
@@ -263,6 +269,6 @@ fn not_yet(key: &Key, missing: Vec<Window>, moment: i64) -> ArchiveFault {
     ArchiveFault::NotKnown { what: key.label(), missing, problem }
 }
 
-fn spelt(moment: i64) -> String {
-    utc(moment.div_euclid(MICROS_PER_SECOND))
+fn spelt(moment: UnixMicros) -> String {
+    utc(moment.second().0)
 }

@@ -12,6 +12,7 @@ use super::pack::{Packed, TIME};
 use super::part_file::packed;
 use super::scan::Scan;
 use crate::archive::parquet_values::{Kind, Leaf, Values};
+use crate::clock::UnixNanos;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
 
@@ -70,14 +71,15 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
 }
 
 /// The rows whose times lie in a window; `None` where others lie between them.
-fn within(times: &[i64], window: &Range<i64>) -> Option<Range<usize>> {
+fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
+    let is_within = |time: &i64| window.contains(&UnixNanos(*time));
     // Counted without an early end, which is one pass of many at once.
-    if times.iter().map(|time| usize::from(window.contains(time))).sum::<usize>() == times.len() {
+    if times.iter().map(|time| usize::from(is_within(time))).sum::<usize>() == times.len() {
         return Some(0..times.len());
     }
-    let first = times.iter().position(|time| window.contains(time)).unwrap_or(times.len());
-    let rows = first..first + times[first..].iter().take_while(|time| window.contains(time)).count();
-    (!times[rows.end..].iter().any(|time| window.contains(time))).then_some(rows)
+    let first = times.iter().position(is_within).unwrap_or(times.len());
+    let rows = first..first + times[first..].iter().take_while(|time| is_within(time)).count();
+    (!times[rows.end..].iter().any(is_within)).then_some(rows)
 }
 
 /// The columns of a file that hold a column of a series: one, or several of lists.

@@ -1,5 +1,6 @@
 //! What changed between two readings of the same window: history that the service revised.
 
+use crate::clock::UnixNanos;
 use crate::columns::{Column, Series};
 use crate::decode::column_name;
 use crate::protocol::SeriesId;
@@ -26,8 +27,8 @@ pub enum Cell {
 pub struct Revision {
     /// Whose.
     pub id: SeriesId,
-    /// Bucket start, Unix nanoseconds.
-    pub time: i64,
+    /// Bucket start.
+    pub time: UnixNanos,
     /// Name of the column.
     pub column: String,
     /// What was kept.
@@ -100,7 +101,13 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
                 let cell =
                     |place: Option<(&Column, usize)>| place.map_or(Cell::Absent, |(column, row)| cell(column, row));
                 let (before, after) = (cell(before), cell(after));
-                found.push(Revision { id: (*id).clone(), time: at, column: column_name(name), before, after });
+                found.push(Revision {
+                    id: (*id).clone(),
+                    time: UnixNanos(at),
+                    column: column_name(name),
+                    before,
+                    after,
+                });
             }
         }
         left += usize::from(old_row.is_some());
@@ -148,7 +155,7 @@ mod tests {
         let after = [series("BUY", &[1, 2, 4], &[1.5, f64::NAN, 4.0]), series("SELL", &[1], &[9.0])];
         let found: Vec<_> = revisions(&before, &after)
             .into_iter()
-            .map(|one| (one.id.side.unwrap(), one.time, one.before, one.after))
+            .map(|one| (one.id.side.unwrap(), one.time.0, one.before, one.after))
             .collect();
         assert_eq!(
             found,

@@ -2,7 +2,7 @@
 
 use super::fault::ArchiveFault;
 use super::key::Key;
-use crate::clock::Window;
+use crate::clock::{UnixNanos, Window};
 use crate::columns::{Contradiction, Series, join};
 
 /// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
@@ -25,13 +25,13 @@ pub(super) fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
 
 /// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
 pub(super) fn keep(series: &mut Series, windows: &[Window], inside: bool) {
-    let holds = |time: i64| {
+    let holds = |time: UnixNanos| {
         let place = windows.partition_point(|window| window.nanos().end <= time);
         windows.get(place).is_some_and(|window| window.nanos().start <= time) == inside
     };
-    if series.timestamps.iter().all(|time| holds(*time)) {
+    if series.timestamps.iter().all(|time| holds(UnixNanos(*time))) {
         return;
     }
-    let rows: Vec<usize> = (0..series.len()).filter(|&row| holds(series.timestamps[row])).collect();
+    let rows: Vec<usize> = (0..series.len()).filter(|&row| holds(UnixNanos(series.timestamps[row]))).collect();
     series.take(&rows);
 }

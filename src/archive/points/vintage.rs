@@ -13,14 +13,13 @@ use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
 /// What a file says of itself.
 #[derive(Serialize, Deserialize)]
 struct About {
-    /// Unix microseconds.
-    replaced: i64,
+    replaced: UnixMicros,
     /// Its windows, and since when they were known.
     known: Vec<(i64, i64, i64, i64)>,
 }
@@ -66,7 +65,7 @@ pub(super) fn next_number(ledger: &Ledger) -> u64 {
 /// A vintage and its file. Without windows it stands for one that was dropped.
 pub(super) fn make(
     key: &Key,
-    replaced: i64,
+    replaced: UnixMicros,
     known: &[Known],
     series: &[Series],
 ) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
@@ -111,7 +110,7 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 pub(super) fn changed_buckets(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
-        let start = key.grid().floor(second_of(revision.time));
+        let start = key.grid().floor(revision.time.second().0);
         add(&mut changed, Window { from: start, to: key.grid().end(start) });
     }
     shared(&changed, windows)

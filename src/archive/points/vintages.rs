@@ -7,7 +7,7 @@ use super::ledger::Vintage;
 use super::rows::keep;
 use super::store::{Staged, Version};
 use super::vintage;
-use crate::clock::Window;
+use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
 /// A vintage that is yet to be put in place.
@@ -26,7 +26,7 @@ impl KeyWriter {
         windows: &[Window],
         before: &[Series],
         after: &[Series],
-        at: i64,
+        at: UnixMicros,
     ) -> Result<Option<NewVintage>, ArchiveFault> {
         let known = self.ledger.known(windows);
         let windows: Vec<Window> = known.iter().map(|known| known.window).collect();

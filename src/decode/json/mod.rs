@@ -12,6 +12,7 @@ use self::name::special_bytes;
 use super::error::DecodeError;
 use super::kernel::Kernel;
 use super::number::{self, Flaw};
+use crate::clock::{UnixNanos, UnixSecond};
 
 /// Deepest nesting that is read; an answer needs seven levels.
 const MAX_DEPTH: usize = 64;
@@ -199,7 +200,7 @@ impl<'a> Reader<'a> {
 
     /// Reads `{"s":…}` or `{"s":…,"ns":…}` with plain whole numbers, if that is what stands here to the letter.
     #[inline]
-    pub(super) fn plain_time(&mut self) -> Option<i64> {
+    pub(super) fn plain_time(&mut self) -> Option<UnixNanos> {
         let before = self.at;
         let time = self.seconds_and_nanoseconds();
         if time.is_none() {
@@ -209,10 +210,10 @@ impl<'a> Reader<'a> {
     }
 
     #[inline]
-    fn seconds_and_nanoseconds(&mut self) -> Option<i64> {
+    fn seconds_and_nanoseconds(&mut self) -> Option<UnixNanos> {
         let seconds = if self.pass(b"{\"s\":") { self.plain_integer()? } else { return None };
         let nanoseconds = if self.pass(b",\"ns\":") { self.plain_integer()? } else { 0 };
-        self.pass(b"}").then(|| number::unix_nanoseconds(seconds, nanoseconds).ok())?
+        self.pass(b"}").then(|| number::moment(UnixSecond(seconds), nanoseconds).ok())?
     }
 
     #[inline]

@@ -166,7 +166,7 @@ pub(super) fn times(
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let part = fraction.map(|(skip, ends)| end.wrapping_add(skip) as usize..ends[row] as usize);
         match slow::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
-            Some(time) => out[row].write(time),
+            Some(time) => out[row].write(time.0),
             None => return false,
         };
     }

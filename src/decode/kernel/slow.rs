@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::number;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos, UnixSecond};
 
 /// Nanoseconds of a second.
 pub(super) const NANOSECONDS: i64 = SECOND;
@@ -16,13 +16,13 @@ pub(super) fn float(bytes: &[u8], token: Range<usize>) -> Option<f64> {
     number::token(bytes.get(token)?)
 }
 
-/// Seconds and nanoseconds as Unix nanoseconds.
+/// Tokens of seconds and nanoseconds as a moment.
 #[cold]
-pub(super) fn time(bytes: &[u8], seconds: Range<usize>, nanoseconds: Option<Range<usize>>) -> Option<i64> {
+pub(super) fn time(bytes: &[u8], seconds: Range<usize>, nanoseconds: Option<Range<usize>>) -> Option<UnixNanos> {
     let seconds = number::integer(float(bytes, seconds)?)?;
     let nanoseconds = match nanoseconds {
         None => 0,
         Some(token) => number::integer(float(bytes, token)?)?,
     };
-    number::unix_nanoseconds(seconds, nanoseconds).ok()
+    number::moment(UnixSecond(seconds), nanoseconds).ok()
 }

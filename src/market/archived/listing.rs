@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archive::points::Content;
-use crate::clock::{UnixSecond, Window, nanos_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
     Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
@@ -15,8 +15,8 @@ use crate::protocol::DataType;
 #[derive(Default)]
 pub(super) struct Listed {
     instruments: Vec<Instrument>,
-    /// Of each market, the types that were asked, and the Unix second of the first bucket of each.
-    asked: Vec<BTreeMap<&'static str, i64>>,
+    /// Of each market, the types that were asked, and the first second of the first bucket of each.
+    asked: Vec<BTreeMap<&'static str, UnixSecond>>,
     summaries: Vec<OptionSummary>,
     tokens: Vec<Token>,
 }
@@ -24,13 +24,13 @@ pub(super) struct Listed {
 impl Listed {
     pub(super) fn of(contents: &[Content]) -> Self {
         let mut listed = Self::default();
-        let mut markets: BTreeMap<(String, String, String), BTreeMap<&'static str, i64>> = BTreeMap::new();
+        let mut markets: BTreeMap<(String, String, String), BTreeMap<&'static str, UnixSecond>> = BTreeMap::new();
         for content in contents {
             let query = content.key.query();
             let (Some(data_type), Some(first)) = (DataType::find(&query.data_type), content.windows.first()) else {
                 continue;
             };
-            let (coin, since) = (query.coin.clone().unwrap_or_default(), first.from);
+            let (coin, since) = (query.coin.clone().unwrap_or_default(), UnixSecond(first.from));
             let exchanges = if query.exchanges.is_empty() { vec![String::new()] } else { query.exchanges.clone() };
             match (data_type, summary(data_type)) {
                 (_, Some(kind)) => listed.summaries.extend(exchanges.into_iter().map(|exchange| OptionSummary {
@@ -81,15 +81,15 @@ impl Source for Listed {
         &self.instruments
     }
 
-    fn bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(()) // figures of the listing are unknown
     }
 
-    fn bar_before(&self, _: usize, _: UnixSecond, _: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _: usize, _: UnixSecond, _: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -97,15 +97,15 @@ impl Source for Listed {
         Ok(1.0)
     }
 
-    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
-        Ok(self.asked[market].get(data_type.spec().name).copied().map(nanos_of))
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
+        Ok(self.asked[market].get(data_type.spec().name).copied().map(UnixSecond::nanos))
     }
 
     fn icon_url(&self, _: usize) -> String {
         String::new()
     }
 
-    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
@@ -114,17 +114,23 @@ impl Source for Listed {
         _: usize,
         _: TickerField,
         _: Window,
-        _: i64,
+        _: UnixNanos,
         _: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn ticker_before(&self, _: usize, _: TickerField, _: UnixSecond, _: i64) -> Result<Option<OhlcBar>, SourceError> {
+    fn ticker_before(
+        &self,
+        _: usize,
+        _: TickerField,
+        _: UnixSecond,
+        _: UnixNanos,
+    ) -> Result<Option<OhlcBar>, SourceError> {
         Ok(None)
     }
 
-    fn supply(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+    fn supply(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -132,7 +138,7 @@ impl Source for Listed {
         &self.summaries
     }
 
-    fn option_summary(&self, _: usize, _: i64, _: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, _: usize, _: UnixSecond, _: UnixSecond) -> Result<Option<f64>, SourceError> {
         Ok(None)
     }
 
@@ -140,19 +146,19 @@ impl Source for Listed {
         &self.tokens
     }
 
-    fn positions(&self, _: i64) -> Option<Arc<PositionTable>> {
+    fn positions(&self, _: UnixNanos) -> Option<Arc<PositionTable>> {
         None
     }
 
-    fn prediction(&self, _: usize, _: i64) -> Option<PredictionState> {
+    fn prediction(&self, _: usize, _: UnixSecond) -> Option<PredictionState> {
         None
     }
 
-    fn prediction_volume(&self, _: usize, _: i64) -> Option<f64> {
+    fn prediction_volume(&self, _: usize, _: UnixSecond) -> Option<f64> {
         None
     }
 
-    fn prediction_figures(&self, _: usize, _: i64) -> Option<&PredictionFigures> {
+    fn prediction_figures(&self, _: usize, _: UnixSecond) -> Option<&PredictionFigures> {
         None
     }
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use self::listing::Listed;
 use crate::archive::points::{Archive, ArchiveFault, Key, within};
-use crate::clock::{MICROS_PER_SECOND, SECOND, Window, nanos_of, second_of, utc};
+use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
@@ -26,8 +26,8 @@ pub(in crate::market) struct Opened {
     pub(in crate::market) answers: Archived,
     /// What discovery lists: what is kept now.
     pub(in crate::market) source: Box<dyn Source>,
-    /// Unix nanoseconds of the end of the newest bucket that was asked.
-    pub(in crate::market) last_event: Option<i64>,
+    /// The end of the newest bucket that was asked.
+    pub(in crate::market) last_event: Option<UnixNanos>,
 }
 
 impl Archived {
@@ -38,23 +38,23 @@ impl Archived {
             return Err(MarketError::Internal(problem));
         }
         let ends = contents.iter().filter_map(|content| content.windows.last()).map(|window| window.to);
-        let last_event = ends.max().map(nanos_of);
+        let last_event = ends.max().map(|end| UnixSecond(end).nanos());
         let source = Box::new(Listed::of(&contents));
         Ok(Opened { answers: Self { archive }, source, last_event })
     }
 
-    /// The closed buckets of a query as of `now` (Unix nanoseconds), ascending, without the corrections that the archive
+    /// The closed buckets of a query as of `now`, ascending, without the corrections that the archive
     /// learned later. The forming bucket is in no archive.
     ///
     /// # Errors
     /// [`MarketError::NotArchived`] where a part of the window was never asked, [`MarketError::Internal`] for a file that is
     /// not what was written.
-    pub(in crate::market) fn points(&self, query: &PointsQuery, now: i64) -> Result<Vec<Series>, MarketError> {
+    pub(in crate::market) fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let Some(key) = self.archive.key(query).map_err(|fault| broken(&fault))? else {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));
         };
-        let Some(window) = closed(&key, query, second_of(now)) else { return Ok(Vec::new()) };
-        match self.archive.read_uncorrected(&key, window, now.div_euclid(SECOND / MICROS_PER_SECOND)) {
+        let Some(window) = closed(&key, query, now.second()) else { return Ok(Vec::new()) };
+        match self.archive.read_uncorrected(&key, window, now.micros()) {
             Ok(series) => Ok(series),
             Err(ArchiveFault::NotAsked { what, missing }) => {
                 let asked = self.archive.asked(&key).map_err(|fault| broken(&fault))?;
@@ -66,11 +66,11 @@ impl Archived {
 }
 
 /// The bucket starts that a query means and that have ended; `None` where there are none (supplement 4).
-fn closed(key: &Key, query: &PointsQuery, second: i64) -> Option<Window> {
+fn closed(key: &Key, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
-    let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
+    let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
     let grid = key.grid();
-    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(second)) };
+    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(now).0) };
     (!window.is_empty()).then_some(window)
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let query = |text: &str| PointsQuery::parse(&format!("type=TRADE_AGG&exchange=A&rawSymbol=B&{text}")).unwrap();
         let window = |text: &str, now: i64| {
             let query = query(text);
-            closed(&Key::new("here", &query).unwrap(), &query, now).map(|window| (window.from, window.to))
+            closed(&Key::new("here", &query).unwrap(), &query, UnixSecond(now)).map(|window| (window.from, window.to))
         };
         assert_eq!(window("interval=MINUTE&from=60&period=120", 1_000), Some((60, 180)));
         assert_eq!(window("interval=MINUTE&from=61&period=120", 1_000), Some((120, 240)));

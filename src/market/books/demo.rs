@@ -1,6 +1,6 @@
 //! The order book at the end of a minute: thin at the touch, thicker further out, with walls that stay for hours.
 
-use crate::clock::SECOND;
+use crate::clock::UnixMinute;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::noise::{mix, place, smooth, uniform};
 use crate::market::demo::rounding::round;
@@ -20,8 +20,8 @@ const THIN: f64 = 0.0015;
 /// Width of the price band that a wall stands in, as a fraction of the price.
 const WALL_BAND: f64 = 0.0015;
 
-/// The book around the last price of a Unix minute.
-pub(in crate::market) fn around(traits: &Traits, minute: i64, close: f64) -> Book {
+/// The book around the last price of a minute.
+pub(in crate::market) fn around(traits: &Traits, minute: UnixMinute, close: f64) -> Book {
     let tick = 10f64.powi(-traits.price_decimals);
     let lot = 10f64.powi(-traits.amount_decimals);
     let middle = (close / tick).round() as i64;
@@ -44,7 +44,7 @@ pub(in crate::market) fn around(traits: &Traits, minute: i64, close: f64) -> Boo
             })
             .collect()
     };
-    Book { time: minute * 60 * SECOND, bids: side(-1), asks: side(1) }
+    Book { time: minute.nanos(), bids: side(-1), asks: side(1) }
 }
 
 /// Ticks from the level before to this one: one at the touch, then twice as many every fifty levels, up to [`FAR`].
@@ -57,12 +57,12 @@ fn step(level: i64, ticks: f64) -> i64 {
 }
 
 /// What rests in a stretch of [`FAR`] around a price, in parts of a minute's turnover.
-fn share(traits: &Traits, minute: i64, price: f64, close: f64) -> f64 {
-    let (hours, away) = (minute as f64 / 60.0, (price / close - 1.0).abs());
+fn share(traits: &Traits, minute: UnixMinute, price: f64, close: f64) -> f64 {
+    let (hours, away) = (minute.0 as f64 / 60.0, (price / close - 1.0).abs());
     let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();
     // Orders belong to a price, not to a distance: they stay where they are while the price moves.
     let place_of = (price.ln() / FAR).floor();
-    let grain = 0.4 + 1.2 * uniform(mix(traits.seed ^ place_of as i64 as u64 ^ ((minute / 7) as u64) << 40));
+    let grain = 0.4 + 1.2 * uniform(mix(traits.seed ^ place_of as i64 as u64 ^ ((minute.0 / 7) as u64) << 40));
     let band = price.ln() / WALL_BAND;
     let age = (hours / 9.0 + smooth(traits.seed, band.floor())).floor();
     let wall = if uniform(place(&[traits.seed, band.floor() as i64 as u64, age as u64])) < 0.07 {

@@ -1,6 +1,6 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use crate::clock::{nanos_of, second_of};
+use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -32,7 +32,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
                 continue;
             };
             found = true;
-            let counted = converter.levels(second_of(book.time))??;
+            let counted = converter.levels(book.time.second())??;
             // The highest prices, and with them all others.
             for (price, _) in book.bids.first().into_iter().chain(book.asks.last()) {
                 level(&step, size, counted.price(*price))?;
@@ -41,7 +41,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
             sold.collect(&book.asks, &step, counted);
         }
         if found {
-            timestamps.push(nanos_of(start));
+            timestamps.push(UnixSecond(start).nanos().0);
             split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
         }
     }

@@ -1,6 +1,7 @@
 //! Dumps of changes of books.
 
 use super::store::{self, BookSource, Event};
+use crate::clock::UnixDay;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::Row;
 use crate::market::ingest::task::{Task, collect};
@@ -11,7 +12,7 @@ const BOOK_COLUMNS: [&str; 5] = ["timestamp", "is_snapshot", "side", "price", "a
 /// Reads one file into the store, unless the store holds it already.
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
@@ -27,7 +28,7 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The changes of a day's book from its first snapshot on: those before it would make a book with holes.
-fn books(task: &mut Task<'_>, day: i64) -> Option<Vec<Event>> {
+fn books(task: &mut Task<'_>, day: UnixDay) -> Option<Vec<Event>> {
     let mut events = collect(task, day, &BOOK_COLUMNS, event, |event| event.time)?;
     let Some(first) = events.iter().position(|event| event.snapshot) else {
         task.report.problem(task.file, 0, "no snapshot in the file, only changes of an unknown book; it was not taken");

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::store::{self, BookSource, Event};
+use crate::clock::{UnixDay, UnixNanos};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::Row;
 use crate::market::ingest::task::Task;
@@ -23,7 +24,7 @@ const NO_PRICE: f64 = 1.0;
 pub(in crate::market) fn ingest_file(
     source: BookSource,
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
@@ -65,13 +66,13 @@ fn columns(levels: usize) -> Vec<String> {
 /// The book of one row, each side from the best outwards.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Snapshot {
-    time: i64,
+    time: UnixNanos,
     asks: Vec<Level>,
     bids: Vec<Level>,
 }
 
 fn read(row: &Row<'_>, names: &[&str]) -> Result<Snapshot, Fault> {
-    let mut snapshot = Snapshot { time: row.time(0)?, ..Snapshot::default() };
+    let mut snapshot = Snapshot { time: UnixNanos(row.time(0)?), ..Snapshot::default() };
     for (index, pair) in names[1..].chunks_exact(2).enumerate() {
         let (column, ask) = (1 + 2 * index, index.is_multiple_of(2));
         let value = |place: usize| row.optional(column + place, pair[place], false);
@@ -101,7 +102,7 @@ fn read(row: &Row<'_>, names: &[&str]) -> Result<Snapshot, Fault> {
 #[derive(Default)]
 struct Changes {
     /// By time and line.
-    waiting: BTreeMap<(i64, u64), Snapshot>,
+    waiting: BTreeMap<(UnixNanos, u64), Snapshot>,
     last: Option<Snapshot>,
     events: Vec<Event>,
 }
@@ -124,7 +125,7 @@ impl Changes {
         let (time, before) = (next.time, self.events.len());
         let first = self.last.is_none();
         let last = self.last.take().unwrap_or_default();
-        let event = |bid, price, amount| Event { time, snapshot: first, bid, price, amount };
+        let event = |bid, price, amount| Event { time: time.0, snapshot: first, bid, price, amount };
         for (bid, old, new) in [(true, &last.bids, &next.bids), (false, &last.asks, &next.asks)] {
             let gone = old.iter().filter(|level| !new.iter().any(|other| other.0 == level.0));
             self.events.extend(gone.map(|level| event(bid, level.0, 0.0)));
@@ -154,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn snapshot(time: i64, bids: &[Level], asks: &[Level]) -> Snapshot {
-        Snapshot { time, bids: bids.to_vec(), asks: asks.to_vec() }
+        Snapshot { time: UnixNanos(time), bids: bids.to_vec(), asks: asks.to_vec() }
     }
 
     /// What somebody sees who follows the changes, after each time.
@@ -213,7 +214,7 @@ mod tests {
         ) {
             let level = |(price, amount): (&u32, &u32)| (f64::from(*price), f64::from(*amount));
             let books: Vec<Snapshot> = rows.iter().enumerate().map(|(row, (bids, asks))| Snapshot {
-                time: 5 * row as i64,
+                time: UnixNanos(5 * row as i64),
                 bids: bids.iter().rev().map(level).collect(),
                 asks: asks.iter().map(level).collect(),
             }).collect();
@@ -224,7 +225,7 @@ mod tests {
                 changes.take(books[row].clone(), row as u64).unwrap();
             }
             let events = changes.finish();
-            let expected: Vec<_> = books.into_iter().map(|book| (book.time, book.bids, book.asks)).collect();
+            let expected: Vec<_> = books.into_iter().map(|book| (book.time.0, book.bids, book.asks)).collect();
             prop_assert!(events.iter().all(|event| event.snapshot == (event.time == 0)));
             prop_assert_eq!(follow(&events), expected);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_first, read_metadata};
-use crate::clock::{Window, minute_of, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixMinute, UnixNanos, Window};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{Book, Level, RawData, SourceError};
@@ -100,14 +100,14 @@ impl State {
         Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
     }
 
-    fn book(&self, time: i64) -> Book {
+    fn book(&self, time: UnixNanos) -> Book {
         let level = |(price, amount): (&u64, &f64)| (f64::from_bits(*price), *amount);
         Book { time, bids: self.bids.iter().rev().map(level).collect(), asks: self.asks.iter().map(level).collect() }
     }
 }
 
-fn minute(event: &Event) -> i64 {
-    minute_of(event.time)
+fn minute(event: &Event) -> UnixMinute {
+    UnixNanos(event.time).minute()
 }
 
 /// Writes a day's events, in time order, and the book at the end of each minute that had one. The books come last: where
@@ -116,7 +116,7 @@ pub(in crate::market) fn write(
     root: &Path,
     exchange: &str,
     symbol: &str,
-    day: i64,
+    day: UnixDay,
     events: &[Event],
     (source, origin): (BookSource, &Origin),
 ) -> Result<(), ArchiveError> {
@@ -137,7 +137,7 @@ pub(in crate::market) fn read_origin(
     root: &Path,
     exchange: &str,
     symbol: &str,
-    day: i64,
+    day: UnixDay,
 ) -> Option<(BookSource, Origin)> {
     let files = [Dataset::BookEvents, Dataset::Books];
     let origin = Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
@@ -170,10 +170,10 @@ fn book_table(events: &[Event]) -> Table {
         if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
             continue;
         }
-        let book = state.book(event.time);
+        let book = state.book(UnixNanos(event.time));
         if book.bids.is_empty() && book.asks.is_empty() {
             // An empty book is a state too: a row without a level says so.
-            minutes.push(nanos_of(minute(event)));
+            minutes.push(minute(event).nanos().0);
             last_events.push(event.time);
             sides.push(NO_LEVEL);
             prices.push(0.0);
@@ -181,7 +181,7 @@ fn book_table(events: &[Event]) -> Table {
         }
         for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
             for &(price, amount) in levels {
-                minutes.push(nanos_of(minute(event)));
+                minutes.push(minute(event).nanos().0);
                 last_events.push(event.time);
                 sides.push(is_bid);
                 prices.push(price);
@@ -204,7 +204,7 @@ pub(in crate::market) struct BookDay {
 }
 
 struct MinuteBook {
-    start: i64,
+    start: UnixMinute,
     book: Book,
 }
 
@@ -214,9 +214,9 @@ fn read(path: &Path) -> Result<BookDay, SourceError> {
     let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
     let mut minutes: Vec<MinuteBook> = Vec::new();
     for row in 0..starts.len() {
-        let start = second_of(starts[row]);
+        let start = UnixNanos(starts[row]).minute();
         if minutes.last().is_none_or(|last| last.start != start) {
-            minutes.push(MinuteBook { start, book: Book { time: last_events[row], ..Book::default() } });
+            minutes.push(MinuteBook { start, book: Book { time: UnixNanos(last_events[row]), ..Book::default() } });
         }
         if let Some(last) = minutes.last_mut() {
             let level: Level = (prices[row], amounts[row]);
@@ -249,12 +249,13 @@ impl BookDay {
     pub(in crate::market) fn last(
         &self,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
-        let begun = |minute: &MinuteBook| minute.start < window.to && nanos_of(minute.start) <= now;
+        let begun = |minute: &MinuteBook| minute.start.second().0 < window.to && minute.start.nanos() <= now;
         let end = self.minutes.partition_point(begun);
-        let Some(last) = end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start >= window.from)
+        let Some(last) =
+            end.checked_sub(1).map(|index| &self.minutes[index]).filter(|last| last.start.second().0 >= window.from)
         else {
             return Ok(None);
         };
@@ -264,9 +265,11 @@ impl BookDay {
         let before = end.checked_sub(2).map(|index| &self.minutes[index]);
         let events = events()?;
         let first = events.partition_point(|event| minute(event) < last.start);
-        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
+        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now.0)];
         if of_minute.is_empty() {
-            return Ok(before.filter(|before| before.start >= window.from).map(|before| before.book.clone()));
+            return Ok(before
+                .filter(|before| before.start.second().0 >= window.from)
+                .map(|before| before.book.clone()));
         }
         // Everything up to the minute is in the book at the end of the one before.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
@@ -274,7 +277,7 @@ impl BookDay {
         for event in of_minute {
             state.apply(event);
         }
-        Ok(of_minute.last().map(|last| state.book(last.time)))
+        Ok(of_minute.last().map(|last| state.book(UnixNanos(last.time))))
     }
 }
 
@@ -286,8 +289,8 @@ const KEPT_EVENT_DAYS: usize = 2;
 /// The books of a store's markets.
 pub(in crate::market) struct StoredBooks {
     partitions: Arc<Partitions>,
-    books: Cache<(usize, i64), BookDay>,
-    events: Cache<(usize, i64), Vec<Event>>,
+    books: Cache<(usize, UnixDay), BookDay>,
+    events: Cache<(usize, UnixDay), Vec<Event>>,
 }
 
 impl StoredBooks {
@@ -297,7 +300,12 @@ impl StoredBooks {
     }
 
     /// The last book state of those minutes of a window that had a book event, as of `now`.
-    pub(in crate::market) fn last(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+    pub(in crate::market) fn last(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+    ) -> Result<Option<Book>, SourceError> {
         for &day in near(self.partitions.days(market, RawData::Books), window).iter().rev() {
             let file = |dataset| self.partitions.file(dataset, market, day);
             let books = self.books.get((market, day), || read(&file(Dataset::Books)))?;
@@ -309,10 +317,10 @@ impl StoredBooks {
         Ok(None)
     }
 
-    /// Unix nanoseconds of the first event in a day's file.
-    pub(in crate::market) fn first_of(&self, market: usize, day: i64) -> Result<Option<i64>, SourceError> {
+    /// The moment of the first event in a day's file.
+    pub(in crate::market) fn first_of(&self, market: usize, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
         let path = self.partitions.file(Dataset::BookEvents, market, day);
-        read_first(&path, "time").map_err(|error| unreadable(&path, &error))
+        read_first(&path, "time").map(|first| first.map(UnixNanos)).map_err(|error| unreadable(&path, &error))
     }
 }
 
@@ -336,19 +344,20 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", 0, &events, (BookSource::Snapshots25, &Origin::new("hash", 7))).unwrap();
-        let origin = read_origin(folder.path(), "X", "A/B", 0);
+        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &Origin::new("hash", 7)))
+            .unwrap();
+        let origin = read_origin(folder.path(), "X", "A/B", UnixDay(0));
         assert_eq!(origin, Some((BookSource::Snapshots25, Origin::new("hash", 7))));
-        assert_eq!(read_origin(folder.path(), "X", "A/B", 1), None);
-        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", 0)).unwrap();
-        let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", 0)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A/B", UnixDay(1)), None);
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", UnixDay(0))).unwrap();
+        let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", UnixDay(0))).unwrap();
         assert_eq!(stored, events);
         (folder, books, events)
     }
 
     fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
         let (_folder, books, events) = day();
-        let book = books.last(Window { from, to }, now * SECOND, || Ok(Arc::new(events))).unwrap()?;
+        let book = books.last(Window { from, to }, UnixNanos(now * SECOND), || Ok(Arc::new(events))).unwrap()?;
         Some((book.bids, book.asks))
     }
 
@@ -369,11 +378,11 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", 0, &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
-        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", 0)).unwrap();
+        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
+        let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", UnixDay(0))).unwrap();
         let last = |to: i64, now: i64| {
             let events = || Ok(Arc::new(events.to_vec()));
-            books.last(Window { from: 0, to }, now * SECOND, events).unwrap().unwrap().bids
+            books.last(Window { from: 0, to }, UnixNanos(now * SECOND), events).unwrap().unwrap().bids
         };
         assert_eq!(last(120, 90), [(9.5, 7.0), (9.0, 1.0)]);
         assert_eq!(last(300, 200), []);

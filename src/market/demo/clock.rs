@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::clock::{SECOND, Window};
+use crate::clock::{UnixNanos, Window};
 
 /// First minute of the demo market: 2015-01-01.
 pub(in crate::market) const BEGIN: i64 = 1_420_070_400;
@@ -10,10 +10,10 @@ pub(in crate::market) const BEGIN: i64 = 1_420_070_400;
 /// Last minute of the demo market: 2100-01-01.
 pub(in crate::market) const END: i64 = 4_102_444_800;
 
-/// The Unix nanoseconds of a window up to `now`.
-pub(in crate::market) fn times(window: Window, now: i64) -> RangeInclusive<i64> {
+/// The moments of a window up to `now`.
+pub(in crate::market) fn times(window: Window, now: UnixNanos) -> RangeInclusive<UnixNanos> {
     let times = window.nanos();
-    times.start..=times.end.saturating_sub(1).min(now)
+    times.start..=times.end.plus(-1).min(now)
 }
 
 /// The window from the start of the minute in which it begins.
@@ -21,9 +21,9 @@ pub(in crate::market) fn from_whole_minute(window: Window) -> Window {
     Window { from: window.from.saturating_sub(window.from.rem_euclid(60)), ..window }
 }
 
-/// The whole Unix minutes with a start in a window that have begun at `now` and are not before the market.
-pub(in crate::market) fn minutes(window: Window, now: i64) -> Range<i64> {
+/// The whole minutes with a start in a window that have begun at `now` and are not before the market.
+pub(in crate::market) fn minutes(window: Window, now: UnixNanos) -> Range<i64> {
     let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
-    let begun = now.div_euclid(SECOND * 60) + 1;
+    let begun = now.minute().0 + 1;
     ceil(window.from.clamp(BEGIN, END))..ceil(window.to.clamp(BEGIN, END)).min(begun)
 }

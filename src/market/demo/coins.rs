@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::catalog::{self, Traits};
 use super::clock::{from_whole_minute, minutes, times};
 use super::path::{BLOCK, Block};
-use crate::clock::Window;
+use crate::clock::{UnixMinute, UnixNanos, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, Instrument, Trade};
 
@@ -21,8 +21,8 @@ pub(in crate::market) struct Coins {
     blocks: Cache<(u64, i64), Block>,
 }
 
-/// Visits the events of a Unix minute of a market in time order.
-pub(in crate::market) type Events = fn(&Traits, &Block, i64, &mut dyn FnMut(&Trade));
+/// Visits the events of a minute of a market in time order.
+pub(in crate::market) type Events = fn(&Traits, &Block, UnixMinute, &mut dyn FnMut(&Trade));
 
 impl Coins {
     /// The coins' markets of a seed.
@@ -31,9 +31,9 @@ impl Coins {
         Self { instruments, traits, blocks: Cache::new(KEPT_BLOCKS) }
     }
 
-    /// The block of a market that holds a Unix minute.
-    pub(in crate::market) fn block(&self, traits: &Traits, minute: i64) -> Arc<Block> {
-        let key = (traits.path.seed(), minute & !(BLOCK - 1));
+    /// The block of a market that holds a minute.
+    pub(in crate::market) fn block(&self, traits: &Traits, minute: UnixMinute) -> Arc<Block> {
+        let key = (traits.path.seed(), minute.0 & !(BLOCK - 1));
         self.blocks.made(key, || traits.path.block(minute))
     }
 
@@ -42,14 +42,14 @@ impl Coins {
         &self,
         market: usize,
         window: Window,
-        now: i64,
-        mut visit: impl FnMut(&Block, i64),
+        now: UnixNanos,
+        mut visit: impl FnMut(&Block, UnixMinute),
     ) {
         let Range { start: mut minute, end } = minutes(window, now);
         while minute < end {
-            let block = self.block(&self.traits[market], minute);
-            let stop = end.min(block.start + BLOCK);
-            (minute..stop).for_each(|minute| visit(&block, minute));
+            let block = self.block(&self.traits[market], UnixMinute(minute));
+            let stop = end.min(block.start.0 + BLOCK);
+            (minute..stop).for_each(|minute| visit(&block, UnixMinute(minute)));
             minute = stop;
         }
     }
@@ -60,14 +60,14 @@ impl Coins {
         events: Events,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) {
         let traits = &self.traits[market];
         let known = times(window, now);
         self.each_minute(market, from_whole_minute(window), now, |block, minute| {
             events(traits, block, minute, &mut |event| {
-                if known.contains(&event.time) {
+                if known.contains(&UnixNanos(event.time)) {
                     visit(event);
                 }
             });
@@ -80,7 +80,7 @@ impl Coins {
         events: Events,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) {
         let traits = &self.traits[market];
@@ -92,15 +92,21 @@ impl Coins {
     }
 }
 
-/// The bar of a Unix minute, of its events up to `now`; `None` when there are none yet.
-pub(in crate::market) fn bar(events: Events, traits: &Traits, block: &Block, minute: i64, now: i64) -> Option<Bar> {
+/// The bar of a minute, of its events up to `now`; `None` when there are none yet.
+pub(in crate::market) fn bar(
+    events: Events,
+    traits: &Traits,
+    block: &Block,
+    minute: UnixMinute,
+    now: UnixNanos,
+) -> Option<Bar> {
     let mut bar: Option<Bar> = None;
     events(traits, block, minute, &mut |event| {
-        if event.time > now {
+        if event.time > now.0 {
             return;
         }
         match &mut bar {
-            None => bar = Some(Bar::of(minute * 60, event)),
+            None => bar = Some(Bar::of(minute.second(), event)),
             Some(bar) => bar.add(event),
         }
     });

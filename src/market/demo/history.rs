@@ -4,7 +4,7 @@
 
 use super::clock::BEGIN;
 use super::noise::{normal, place, smooth};
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, UnixMinute};
 
 const YEAR: f64 = 365.2425 * SECONDS_PER_DAY as f64;
 /// Years that the tables cover.
@@ -51,9 +51,9 @@ pub(in crate::market) struct History {
 }
 
 impl History {
-    /// Logarithm of the price at a knot, given by its number and its Unix minute.
-    pub(in crate::market) fn knot(&self, knot: i64, minute: i64) -> f64 {
-        let years = ((minute * 60 - BEGIN) as f64 / YEAR).max(0.0);
+    /// Logarithm of the price at a knot, given by its number and its minute.
+    pub(in crate::market) fn knot(&self, knot: i64, minute: UnixMinute) -> f64 {
+        let years = ((minute.second().0 - BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {
             // The years to come are not told: prices wander further, without losing their size.

@@ -4,6 +4,7 @@ use super::history::History;
 use super::noise::place;
 use super::season::season;
 use super::walk::{KNOT_BITS, Stretch, Walk};
+use crate::clock::UnixMinute;
 
 /// Minutes of a block, as a power of two: a block is computed whole.
 const BLOCK_BITS: u32 = 9;
@@ -30,7 +31,7 @@ pub(in crate::market) struct Path {
 /// Minutes of one block. `prices[i]` is at the minute boundary `start + i`; there is one more than the block has minutes.
 #[derive(Debug, Clone)]
 pub(in crate::market) struct Block {
-    pub start: i64,
+    pub start: UnixMinute,
     pub prices: Vec<f64>,
     /// How wild each minute is: the deviation of its change, in parts of a mean minute's.
     wildness: Vec<f32>,
@@ -41,14 +42,14 @@ pub(in crate::market) struct Block {
 }
 
 impl Block {
-    /// How wild a Unix minute of the block is: the deviation of its change, in parts of a mean minute's.
-    pub(in crate::market) fn wildness(&self, minute: i64) -> f64 {
-        f64::from(self.wildness[(minute - self.start) as usize])
+    /// How wild a minute of the block is: the deviation of its change, in parts of a mean minute's.
+    pub(in crate::market) fn wildness(&self, minute: UnixMinute) -> f64 {
+        f64::from(self.wildness[(minute.0 - self.start.0) as usize])
     }
 
-    /// How much is due to be traded in a Unix minute of the block, in parts of a mean minute's volume.
-    pub(in crate::market) fn volume(&self, minute: i64) -> f64 {
-        f64::from(self.volumes[(minute - self.start) as usize])
+    /// How much is due to be traded in a minute of the block, in parts of a mean minute's volume.
+    pub(in crate::market) fn volume(&self, minute: UnixMinute) -> f64 {
+        f64::from(self.volumes[(minute.0 - self.start.0) as usize])
     }
 }
 
@@ -87,7 +88,7 @@ impl Path {
     }
 
     pub(super) fn segment(&self, segment: i64) -> Both {
-        let knot = |knot: i64| self.history.knot(knot, knot << KNOT_BITS);
+        let knot = |knot: i64| self.history.knot(knot, UnixMinute(knot << KNOT_BITS));
         Both {
             market: self.market.segment(segment, 0.0, 0.0),
             own: self.own.segment(segment, knot(segment), knot(segment + 1)),
@@ -106,8 +107,8 @@ impl Path {
     }
 
     /// Walks down to the stretch of 2^bits minutes that holds a minute.
-    pub(super) fn stretch(&self, minute: i64, bits: u32) -> Both {
-        let mut both = self.segment(minute >> KNOT_BITS);
+    pub(super) fn stretch(&self, minute: UnixMinute, bits: u32) -> Both {
+        let mut both = self.segment(minute.0 >> KNOT_BITS);
         while both.own.bits > bits {
             let [first, second] = self.halves(&both);
             both = if minute < second.own.low { first } else { second };
@@ -115,13 +116,13 @@ impl Path {
         both
     }
 
-    /// The price at the beginning of a Unix minute, as its block has it, without making the block.
-    pub(in crate::market) fn price(&self, minute: i64) -> f64 {
+    /// The price at the beginning of a minute, as its block has it, without making the block.
+    pub(in crate::market) fn price(&self, minute: UnixMinute) -> f64 {
         self.ends(&self.stretch(minute, 0))[0]
     }
 
-    /// The block that holds a minute (Unix minutes).
-    pub(in crate::market) fn block(&self, minute: i64) -> Block {
+    /// The block that holds a minute.
+    pub(in crate::market) fn block(&self, minute: UnixMinute) -> Block {
         let whole = self.stretch(minute, BLOCK_BITS);
         let (start, minutes) = (whole.own.low, BLOCK as usize);
         let mut stretches = vec![whole; minutes];
@@ -151,17 +152,17 @@ impl Path {
     }
 
     /// Deviation of the change of a mean minute among `first..end`, in parts of the usual one, the season apart.
-    pub(in crate::market) fn mean_wildness(&self, first: i64, end: i64) -> f64 {
+    pub(in crate::market) fn mean_wildness(&self, first: UnixMinute, end: UnixMinute) -> f64 {
         let variance = self.variance(self.market.spent(first, end)[0], self.own.spent(first, end)[0]);
-        (variance / (end - first) as f64).sqrt() / self.minute_deviation
+        (variance / (end.0 - first.0) as f64).sqrt() / self.minute_deviation
     }
 
     /// What is due to be traded in the minutes `first..end`, in parts of a mean minute's volume. The season is that of the
     /// middle, so ask for an hour or less.
-    pub(in crate::market) fn due(&self, first: i64, end: i64) -> f64 {
+    pub(in crate::market) fn due(&self, first: UnixMinute, end: UnixMinute) -> f64 {
         let volume =
             COMMON_VOLUME * self.market.spent(first, end)[1] + (1.0 - COMMON_VOLUME) * self.own.spent(first, end)[1];
-        volume * season(i64::midpoint(first, end)).volume
+        volume * season(UnixMinute(i64::midpoint(first.0, end.0))).volume
     }
 }
 
@@ -187,7 +188,7 @@ mod tests {
         let path = path();
         let mut minute = NOW & !(BLOCK - 1);
         for _ in 0..300 {
-            let (one, next) = (path.block(minute), path.block(minute + BLOCK));
+            let (one, next) = (path.block(UnixMinute(minute)), path.block(UnixMinute(minute + BLOCK)));
             assert_eq!(one.prices.last().map(|p| p.to_bits()), next.prices.first().map(|p| p.to_bits()));
             minute += BLOCK;
         }
@@ -196,10 +197,10 @@ mod tests {
     #[test]
     fn a_block_is_the_same_from_each_of_its_minutes() {
         let path = path();
-        let expected = path.block(NOW);
-        for minute in expected.start..expected.start + BLOCK {
+        let expected = path.block(UnixMinute(NOW));
+        for minute in (expected.start.0..expected.start.0 + BLOCK).map(UnixMinute) {
             assert_eq!(path.block(minute).prices, expected.prices);
-            assert_eq!(path.price(minute).to_bits(), expected.prices[(minute - expected.start) as usize].to_bits());
+            assert_eq!(path.price(minute).to_bits(), expected.prices[(minute.0 - expected.start.0) as usize].to_bits());
         }
     }
 
@@ -209,13 +210,15 @@ mod tests {
         for from in [NOW, NOW & !(BLOCK - 1), (NOW >> KNOT_BITS << KNOT_BITS) - 100] {
             let (mut variance, mut volume) = (0.0, 0.0);
             for minute in from..from + 300 {
-                let one = path.stretch(minute, 0);
+                let one = path.stretch(UnixMinute(minute), 0);
                 variance += path.variance(one.market.variance, one.own.variance);
-                volume += volume_of(&one) / season(minute).volume;
+                volume += volume_of(&one) / season(UnixMinute(minute)).volume;
             }
-            let spent = path.mean_wildness(from, from + 300).powi(2) * path.minute_deviation.powi(2) * 300.0;
+            let spent = path.mean_wildness(UnixMinute(from), UnixMinute(from + 300)).powi(2)
+                * path.minute_deviation.powi(2)
+                * 300.0;
             assert!((spent / variance - 1.0).abs() < 1e-9);
-            let due = path.due(from, from + 300) / season(from + 150).volume;
+            let due = path.due(UnixMinute(from), UnixMinute(from + 300)) / season(UnixMinute(from + 150)).volume;
             assert!((due / volume - 1.0).abs() < 1e-9);
         }
     }
@@ -225,7 +228,7 @@ mod tests {
         let path = path();
         let (mut sizes, mut far) = (Vec::new(), 0.0f64);
         for block in 0..2_000 {
-            let block = path.block(NOW - block * BLOCK);
+            let block = path.block(UnixMinute(NOW - block * BLOCK));
             assert!(block.prices.iter().all(|price| (20_000.0..250_000.0).contains(price)));
             let moves: Vec<f64> = block.prices.windows(2).map(|two| (two[1] / two[0]).ln()).collect();
             far = moves.iter().fold(far, |far, step| far.max(step.abs()));

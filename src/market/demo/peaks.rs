@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::noise::FURTHEST;
 use super::path::{Both, Path};
 use super::walk::{KNOT_BITS, reaches};
+use crate::clock::UnixMinute;
 
 /// The minutes of a window by the most that the common price may reach in them, the highest first. They are looked for as far
 /// as they are asked for, once for all markets of a coin.
@@ -17,7 +18,7 @@ pub(in crate::market) struct Peaks {
     window: Range<i64>,
     /// Stretches that hold the minutes that are not found yet.
     left: BinaryHeap<Reach>,
-    found: Vec<(f64, i64)>,
+    found: Vec<(f64, UnixMinute)>,
 }
 
 /// A stretch, by the most that the price may reach in it.
@@ -48,7 +49,7 @@ impl Eq for Reach {}
 
 impl Peaks {
     /// The minute of a rank, where the price may reach high enough to be worth the search.
-    fn get(&mut self, rank: usize, path: &Path, is_worth: impl Fn(f64) -> bool) -> Option<i64> {
+    fn get(&mut self, rank: usize, path: &Path, is_worth: impl Fn(f64) -> bool) -> Option<UnixMinute> {
         while self.found.len() <= rank {
             let both = {
                 let top = self.left.peek_mut().filter(|top| is_worth(top.most))?;
@@ -65,7 +66,7 @@ impl Peaks {
 
     fn add(&mut self, path: &Path, both: Both) {
         let (low, bits) = (both.own.low, both.own.bits);
-        if low >= self.window.end || low + (1 << bits) <= self.window.start {
+        if low.0 >= self.window.end || low.0 + (1 << bits) <= self.window.start {
             return;
         }
         let ends = path.ends(&both);
@@ -93,7 +94,7 @@ impl Path {
         peaks
     }
 
-    /// The highest of the Unix minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
+    /// The highest of the minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
     /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
     /// What is not above `floor` is not looked for.
     pub(in crate::market) fn highest(
@@ -102,13 +103,13 @@ impl Path {
         minutes: Range<i64>,
         above: impl Fn(f64) -> f64,
         floor: Option<f64>,
-        mut high: impl FnMut(i64) -> Option<f64>,
+        mut high: impl FnMut(UnixMinute) -> Option<f64>,
     ) -> Option<f64> {
         let (mut best, mut found) = (floor, None);
         for rank in 0.. {
             let may_be_higher = |bound: f64| best.is_none_or(|best| above(bound) > best);
             let Some(minute) = peaks.get(rank, self, may_be_higher) else { break };
-            if !minutes.contains(&minute) {
+            if !minutes.contains(&minute.0) {
                 continue;
             }
             if let Some(high) = high(minute).filter(|high| best.is_none_or(|best| *high > best)) {
@@ -140,19 +141,19 @@ mod tests {
         let path = path();
         let within = within_minute(1);
         // A minute of this test reaches above its ends by the most that it may, so that a bound that is too low would show.
-        let high = |minute: i64| {
+        let high = |minute: UnixMinute| {
             let both = path.stretch(minute, 0);
             let ends = path.ends(&both);
             ends[0].max(ends[1]) * (within * path.wildness(&both) * path.minute_deviation).exp()
         };
         for (first, end) in [(NOW - 9_000, NOW), (NOW - 70_000, NOW - 64_000), (NOW, NOW + 1)] {
             let mut looks = 0;
-            let look = |minute: i64| {
+            let look = |minute: UnixMinute| {
                 looks += 1;
                 Some(high(minute))
             };
             let found = path.highest(&mut path.peaks((first, end), within), first..end, |price| price, None, look);
-            let expected = (first..end).map(high).fold(0.0, f64::max);
+            let expected = (first..end).map(UnixMinute).map(high).fold(0.0, f64::max);
             assert_eq!(found, Some(expected));
             // Peaks that another market looked for already, of a window that is longer than the minutes asked.
             let mut peaks = path.peaks((first - 500, end + 200), within);
@@ -161,7 +162,7 @@ mod tests {
             assert_eq!((above(expected), above(expected * 0.999)), (None, Some(expected)));
             assert!(looks * 4 < end - first + 4, "{looks} looks");
         }
-        let highest = |minutes: Range<i64>, high: fn(i64) -> Option<f64>| {
+        let highest = |minutes: Range<i64>, high: fn(UnixMinute) -> Option<f64>| {
             path.highest(&mut path.peaks((minutes.start, minutes.end), within), minutes, |price| price, None, high)
         };
         assert_eq!(highest(NOW..NOW, |_| Some(1.0)), None);

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
-use crate::clock::MINUTES_PER_DAY;
+use crate::clock::{MINUTES_PER_DAY, UnixMinute};
 
 /// Most of the day is traded around this hour, when Europe and America are both awake.
 const BUSIEST: f64 = 15.0;
@@ -23,8 +23,8 @@ pub(in crate::market) struct Season {
 
 /// Volume and volatility of the minutes of a day.
 static HOURS: LazyLock<Vec<Season>> = LazyLock::new(|| {
-    let wave = |minute: i64| {
-        let hour = minute as f64 / 60.0;
+    let wave = |minute_of_day: i64| {
+        let hour = minute_of_day as f64 / 60.0;
         (TAU * (hour - BUSIEST) / 24.0).cos() + 0.35 * (TAU * (hour - BUSIEST + 1.0) / 12.0).cos()
     };
     let mean = |size: f64| {
@@ -44,11 +44,11 @@ pub(in crate::market) static MOST_SWING: LazyLock<f64> = LazyLock::new(|| {
     hours * SWINGS.into_iter().fold(0.0, f64::max)
 });
 
-/// The season of a Unix minute.
-pub(in crate::market) fn season(minute: i64) -> Season {
+/// The season of a minute.
+pub(in crate::market) fn season(minute: UnixMinute) -> Season {
     // The epoch was a Thursday.
-    let weekday = (minute.div_euclid(MINUTES_PER_DAY) + 3).rem_euclid(7) as usize;
-    let hour = HOURS[minute.rem_euclid(MINUTES_PER_DAY) as usize];
+    let weekday = (minute.day().0 + 3).rem_euclid(7) as usize;
+    let hour = HOURS[minute.0.rem_euclid(MINUTES_PER_DAY) as usize];
     Season { volume: hour.volume * VOLUMES[weekday], swing: hour.swing * SWINGS[weekday] }
 }
 
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_mean_minute_of_a_week_has_one_part() {
         let monday = 29_606_400 / MINUTES_PER_DAY * MINUTES_PER_DAY; // of some day on
-        let week: Vec<Season> = (monday..monday + 7 * MINUTES_PER_DAY).map(season).collect();
+        let week: Vec<Season> = (monday..monday + 7 * MINUTES_PER_DAY).map(UnixMinute).map(season).collect();
         let mean = |of: fn(&Season) -> f64| week.iter().map(of).sum::<f64>() / week.len() as f64;
         assert!((mean(|one| one.volume) - 1.0).abs() < 1e-3 && (mean(|one| one.swing * one.swing) - 1.0).abs() < 0.02);
         assert!(week.iter().all(|one| one.swing <= *MOST_SWING && one.volume > 0.2));
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn weekends_and_nights_are_quiet() {
-        let at = |day: i64, hour: i64| season((day * 24 + hour) * 60).volume;
+        let at = |day: i64, hour: i64| season(UnixMinute((day * 24 + hour) * 60)).volume;
         let saturday = 20_568; // 2026-04-25
         assert!(at(saturday, 15) < 0.8 * at(saturday - 1, 15));
         assert!(at(saturday - 1, 4) < 0.6 * at(saturday - 1, 15));

@@ -8,6 +8,7 @@
 
 use super::noise::{FURTHEST, mix, normal, place, smooth, uniform};
 use super::season::{MOST_SWING, season};
+use crate::clock::UnixMinute;
 
 /// Minutes between knots, as a power of two.
 pub(in crate::market) const KNOT_BITS: u32 = 16;
@@ -22,7 +23,7 @@ const CLIMATE: f64 = 0.55;
 /// A stretch of 2^bits minutes from the minute `low` on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Stretch {
-    pub low: i64,
+    pub low: UnixMinute,
     pub bits: u32,
     /// The walk at the beginning.
     pub left: f64,
@@ -53,7 +54,7 @@ impl Walk {
             + 0.4 * normal(place(&[self.climate, 2, segment as u64]));
         let minutes = (1i64 << KNOT_BITS) as f64;
         Stretch {
-            low: segment << KNOT_BITS,
+            low: UnixMinute(segment << KNOT_BITS),
             bits: KNOT_BITS,
             left,
             right,
@@ -65,9 +66,9 @@ impl Walk {
     /// The halves of a stretch.
     pub(in crate::market) fn halves(&self, whole: &Stretch) -> [Stretch; 2] {
         let half = 1i64 << (whole.bits - 1);
-        let middle = whole.low + half;
-        let own = mix(self.seed ^ (middle as u64) << 6 ^ u64::from(whole.bits));
-        let alike = mix(self.climate ^ (middle as u64) << 6 ^ u64::from(whole.bits));
+        let middle = UnixMinute(whole.low.0 + half);
+        let own = mix(self.seed ^ (middle.0 as u64) << 6 ^ u64::from(whole.bits));
+        let alike = mix(self.climate ^ (middle.0 as u64) << 6 ^ u64::from(whole.bits));
         let uneven = self.common * (2.0 * uniform(alike) - 1.0) + (1.0 - self.common) * (2.0 * uniform(mix(own)) - 1.0);
         let lean = UNEVEN[whole.bits as usize] * uneven;
         let (share, part) = (0.5 + 0.5 * lean, 0.5 + 0.5 * CALMER * lean);
@@ -88,8 +89,8 @@ impl Walk {
     }
 
     /// Variance and volume of the minutes of a segment before `minute`.
-    fn before(&self, minute: i64) -> [f64; 2] {
-        let mut stretch = self.segment(minute >> KNOT_BITS, 0.0, 0.0);
+    fn before(&self, minute: UnixMinute) -> [f64; 2] {
+        let mut stretch = self.segment(minute.0 >> KNOT_BITS, 0.0, 0.0);
         let mut sum = [0.0; 2];
         while stretch.low < minute {
             let [first, second] = self.halves(&stretch);
@@ -104,9 +105,9 @@ impl Walk {
     }
 
     /// Variance and volume of the minutes `first..end`, the season apart.
-    pub(in crate::market) fn spent(&self, first: i64, end: i64) -> [f64; 2] {
+    pub(in crate::market) fn spent(&self, first: UnixMinute, end: UnixMinute) -> [f64; 2] {
         let (mut sum, before) = (self.before(end), self.before(first));
-        for segment in first >> KNOT_BITS..end >> KNOT_BITS {
+        for segment in first.0 >> KNOT_BITS..end.0 >> KNOT_BITS {
             let whole = self.segment(segment, 0.0, 0.0);
             sum = [sum[0] + whole.variance, sum[1] + whole.volume];
         }

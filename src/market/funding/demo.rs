@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{MINUTES_PER_DAY, SECOND, UnixSecond, Window, second_of};
+use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{from_whole_minute, times};
@@ -28,14 +28,15 @@ const TURNED_OVER: f64 = 0.12;
 /// block has minutes. It meets a slow wave at the block's ends; within, each minute changes it in proportion to the
 /// minute's volume, by less than that volume.
 pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f64> {
-    let volume = |minute: i64| {
+    let minutes = block.start.0..block.start.0 + BLOCK;
+    let volume = |minute| {
         let mut volume = 0.0;
-        trades(traits, block, minute, |trade| volume += trade.amount);
+        trades(traits, block, UnixMinute(minute), |trade| volume += trade.amount);
         volume
     };
-    let volumes: Vec<f64> = (block.start..block.start + BLOCK).map(volume).collect();
+    let volumes: Vec<f64> = minutes.clone().map(volume).collect();
     let total: f64 = volumes.iter().sum();
-    let pulls: Vec<f64> = (block.start..block.start + BLOCK)
+    let pulls: Vec<f64> = minutes
         .map(|minute| {
             // Positions open and close in spells of about half an hour, with some noise from minute to minute.
             let spell = smooth(traits.seed ^ 4, minute as f64 / 30.0);
@@ -44,7 +45,8 @@ pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f6
         })
         .collect();
     let mean_pull = volumes.iter().zip(&pulls).map(|(volume, pull)| volume * pull).sum::<f64>() / total;
-    let (left, right) = (resting_interest(traits, block.start), resting_interest(traits, block.start + BLOCK));
+    let (left, right) =
+        (resting_interest(traits, block.start), resting_interest(traits, UnixMinute(block.start.0 + BLOCK)));
     let drift = (right - left) / total;
     let mut interest = left;
     let mut boundaries = vec![left];
@@ -56,13 +58,13 @@ pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f6
     boundaries
 }
 
-fn resting_interest(traits: &Traits, minute: i64) -> f64 {
-    let days = minute as f64 / MINUTES_PER_DAY as f64;
+fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
+    let days = minute.0 as f64 / MINUTES_PER_DAY as f64;
     let wave = 0.22 * smooth(traits.seed ^ 6, days / 13.0) + 0.06 * smooth(traits.seed ^ 7, days / 3.1);
     INTEREST_DAYS * MINUTES_PER_DAY as f64 * traits.minute_amount * wave.exp()
 }
 
-/// Visits the ticker's readings of a Unix minute in time order. `interest` is [`open_interest`] of the block; it is
+/// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block; it is
 /// dear to make, and without it the readings do not tell it.
 ///
 /// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
@@ -72,26 +74,26 @@ pub(in crate::market) fn readings(
     traits: &Traits,
     block: &Block,
     interest: Option<&[f64]>,
-    minute: i64,
+    minute: UnixMinute,
     mut visit: impl FnMut(&Ticker),
 ) {
-    let index = (minute - block.start) as usize;
-    let settled = minute - minute.rem_euclid(traits.settlement);
+    let index = (minute.0 - block.start.0) as usize;
+    let settled = minute.0 - minute.0.rem_euclid(traits.settlement);
     let funding_rate = round(predicted(traits, settled as f64), 8);
     for reading in 0..READINGS {
         let part = reading as f64 / READINGS as f64;
         let between = |values: &[f64]| values[index] + (values[index + 1] - values[index]) * part;
         visit(&Ticker {
-            time: minute * 60 * SECOND + reading * 60 * SECOND / READINGS,
+            time: minute.nanos().0 + reading * 60 * SECOND / READINGS,
             funding_rate,
-            predicted_rate: round(predicted(traits, minute as f64 + part), 8),
+            predicted_rate: round(predicted(traits, minute.0 as f64 + part), 8),
             open_interest: interest.map_or(f64::NAN, |interest| round(between(interest), traits.amount_decimals)),
             price: round(between(&block.prices) * basis(traits, minute), traits.price_decimals),
         });
     }
 }
 
-/// The rate that a Unix minute (with its part) predicts for the next settlement, for the time between two of them.
+/// The rate that a minute (with its part) predicts for the next settlement, for the time between two of them.
 fn predicted(traits: &Traits, minute: f64) -> f64 {
     let premium = premium(traits, minute) - traits.premium;
     (RESTING_RATE + FOLLOWS * premium) * traits.settlement as f64 / (8.0 * 60.0)
@@ -104,7 +106,7 @@ const KEPT_BLOCKS: usize = 6_000;
 pub(in crate::market) struct CoinTickers {
     coins: Arc<Coins>,
     /// Open interest at the boundaries of a block's minutes by (market, start).
-    interest: Cache<(usize, i64), Vec<f64>>,
+    interest: Cache<(usize, UnixMinute), Vec<f64>>,
 }
 
 impl CoinTickers {
@@ -119,7 +121,7 @@ impl CoinTickers {
         market: usize,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) {
         self.coins.each_minute(market, window, now, |block, minute| {
@@ -135,10 +137,10 @@ impl CoinTickers {
         market: usize,
         field: TickerField,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Option<OhlcBar> {
         // Every minute that has begun has a reading at its start.
-        let last = before.0.min(second_of(now) + 1);
+        let last = before.0.min(now.second().0 + 1);
         let mut found = None;
         let minute = Window { from: (last - 60).div_euclid(60) * 60, to: last };
         self.bars(market, field, minute, now, &mut |bar| found = Some(*bar));
@@ -146,26 +148,39 @@ impl CoinTickers {
     }
 
     /// Visits the readings with a time in a window, none after `now`.
-    pub(in crate::market) fn readings(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+    pub(in crate::market) fn readings(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Ticker),
+    ) {
         let (traits, known) = (&self.coins.traits[market], times(window, now));
         self.coins.each_minute(market, from_whole_minute(window), now, |block, minute| {
             let interest = self.interest(market, block);
             readings(traits, block, Some(&interest), minute, |reading| {
-                if known.contains(&reading.time) {
+                if known.contains(&UnixNanos(reading.time)) {
                     visit(reading);
                 }
             });
         });
     }
 
-    /// The bar of a field in a Unix minute, of its readings up to `now`.
-    fn bar(&self, market: usize, field: TickerField, block: &Block, minute: i64, now: i64) -> Option<OhlcBar> {
+    /// The bar of a field in a minute, of its readings up to `now`.
+    fn bar(
+        &self,
+        market: usize,
+        field: TickerField,
+        block: &Block,
+        minute: UnixMinute,
+        now: UnixNanos,
+    ) -> Option<OhlcBar> {
         let traits = &self.coins.traits[market];
         let dear = matches!(field, TickerField::OpenInterest | TickerField::OpenInterestValue);
         let interest = dear.then(|| self.interest(market, block));
         let mut known = Vec::new();
         readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
-            if reading.time <= now {
+            if reading.time <= now.0 {
                 known.push(*reading);
             }
         });
@@ -190,14 +205,14 @@ mod tests {
 
     fn fields(demo: &Demo, market: usize, field: TickerField, from: i64, to: i64, now: i64) -> Vec<OhlcBar> {
         let mut bars = Vec::new();
-        demo.ticker_bars(market, field, Window { from, to }, now, &mut |bar| bars.push(*bar)).unwrap();
+        demo.ticker_bars(market, field, Window { from, to }, UnixNanos(now), &mut |bar| bars.push(*bar)).unwrap();
         bars
     }
 
     fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> (Vec<Bar>, Vec<Bar>) {
         let (mut trades, mut forced) = (Vec::new(), Vec::new());
-        demo.bars(market, Window { from, to }, now, &mut |bar| trades.push(*bar)).unwrap();
-        demo.liquidation_bars(market, Window { from, to }, now, &mut |bar| forced.push(*bar)).unwrap();
+        demo.bars(market, Window { from, to }, UnixNanos(now), &mut |bar| trades.push(*bar)).unwrap();
+        demo.liquidation_bars(market, Window { from, to }, UnixNanos(now), &mut |bar| forced.push(*bar)).unwrap();
         (trades, forced)
     }
 
@@ -255,7 +270,7 @@ mod tests {
                 let start = FROM + 60 * index as i64;
                 assert_eq!(fields(&Demo::new(0), 0, field, start, start + 60, NOW), [whole[index]]);
                 assert_eq!(
-                    Demo::new(0).ticker_before(0, field, UnixSecond(start + 60), NOW).unwrap(),
+                    Demo::new(0).ticker_before(0, field, UnixSecond(start + 60), UnixNanos(NOW)).unwrap(),
                     Some(whole[index])
                 );
             }

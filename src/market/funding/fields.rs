@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond, nanos_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -98,7 +98,7 @@ pub(in crate::market) fn aligned(
             let before = before(context, market, field)?;
             let carried = starts.iter().filter(|start| !own.contains_key(start)).filter_map(|start| {
                 let last = own.range(..start).next_back().map(|(_, bar)| *bar).or(before)?;
-                Some((*start, carry(&last, *start)?))
+                Some((*start, carry(&last, UnixSecond(*start))?))
             });
             let carried: Vec<(i64, OhlcBar)> = carried.collect();
             own.extend(carried);
@@ -138,7 +138,7 @@ pub(in crate::market) fn series(
     Series {
         id: context.identity(markets).into(),
         shape: Shape::Table,
-        timestamps: starts.iter().copied().map(nanos_of).collect(),
+        timestamps: starts.iter().map(|start| UnixSecond(*start).nanos().0).collect(),
         columns,
     }
 }
@@ -151,16 +151,16 @@ struct Units<'a> {
 
 impl Units<'_> {
     fn bar(&mut self, minute: &OhlcBar) -> Result<Result<OhlcBar, NoRate>, SourceError> {
-        let worth = self.converter.interest(minute.start)?;
+        let worth = self.converter.interest(UnixSecond(minute.start))?;
         Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))
     }
 }
 
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
-fn carry(last: &OhlcBar, start: i64) -> Option<OhlcBar> {
+fn carry(last: &OhlcBar, start: UnixSecond) -> Option<OhlcBar> {
     let value = last.close;
-    let young = nanos_of(start) - last.last <= CARRIED * SECOND;
-    young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
+    let young = start.nanos().0 - last.last <= CARRIED * SECOND;
+    young.then_some(OhlcBar { start: start.0, open: value, high: value, low: value, ..*last })
 }
 
 pub(in crate::market) fn add(sum: &mut OhlcBar, bar: &OhlcBar, weight: f64) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::fields::{self, FieldBars, add};
-use crate::clock::nanos_of;
+use crate::clock::UnixSecond;
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -59,7 +59,7 @@ fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> Fi
         }
     }
     let of_bucket = |(start, (bars, weights)): (i64, (Vec<OhlcBar>, Vec<f64>))| {
-        let mut sum = OhlcBar::of(nanos_of(start), 0.0);
+        let mut sum = OhlcBar::of(UnixSecond(start).nanos(), 0.0);
         for (bar, weight) in bars.iter().zip(&weights) {
             add(&mut sum, bar, *weight);
         }

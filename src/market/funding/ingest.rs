@@ -1,6 +1,7 @@
 //! Dumps of the derivative ticker.
 
 use super::store;
+use crate::clock::UnixDay;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::Row;
 use crate::market::ingest::task::{Task, collect};
@@ -13,7 +14,7 @@ const TICKER_COLUMNS: [&str; 7] =
 /// Reads one file into the store, unless the store holds it already.
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archive::{ArchiveError, Table, read_metadata};
-use crate::clock::{UnixSecond, Window, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
@@ -27,7 +27,7 @@ pub(in crate::market) fn write(
     root: &Path,
     exchange: &str,
     symbol: &str,
-    day: i64,
+    day: UnixDay,
     readings: &[Ticker],
     origin: &Origin,
 ) -> Result<(), ArchiveError> {
@@ -55,7 +55,7 @@ pub(in crate::market) fn holds(path: &Path, kind: RawData) -> bool {
 }
 
 /// The dump file that a day's readings and bars were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<Origin> {
     let files = [Dataset::Tickers, Dataset::TickerMinutes];
     Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
@@ -79,7 +79,8 @@ fn bar_table(readings: &[Ticker]) -> Table {
     let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().copied().map(nanos_of).collect()))];
+    let mut table =
+        vec![("time".to_owned(), Column::Time(starts.iter().map(|start| UnixSecond(*start).nanos().0).collect()))];
     for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
         let mut remaining = bars.iter().peekable();
         let rows: Vec<Option<&OhlcBar>> =
@@ -135,7 +136,7 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
         let last = columns.whole(&name(field, "last_timestamp"))?;
         let present = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
         let bar = |row: usize| OhlcBar {
-            start: second_of(starts[row]),
+            start: UnixNanos(starts[row]).second().0,
             open: open[row],
             high: high[row],
             low: low[row],
@@ -156,8 +157,8 @@ const KEPT_READING_DAYS: usize = 8;
 /// The derivative ticker of a store's markets.
 pub(in crate::market) struct StoredTickers {
     partitions: Arc<Partitions>,
-    bars: Cache<(usize, i64), TickerDay>,
-    readings: Cache<(usize, i64), Vec<Ticker>>,
+    bars: Cache<(usize, UnixDay), TickerDay>,
+    readings: Cache<(usize, UnixDay), Vec<Ticker>>,
 }
 
 impl StoredTickers {
@@ -172,7 +173,7 @@ impl StoredTickers {
         market: usize,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         self.minutes(market, field, now, |minutes| minutes.visit(window, now, visit))
@@ -184,7 +185,7 @@ impl StoredTickers {
         market: usize,
         field: TickerField,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.minutes(market, field, now, |minutes| minutes.before(before, now))
     }
@@ -194,10 +195,10 @@ impl StoredTickers {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
-        let read = |day: i64| self.day_readings(market, day);
+        let read = |day: UnixDay| self.day_readings(market, day);
         // A file tells both or one of them.
         let [rates, interest] =
             [RawData::FundingRates, RawData::OpenInterest].map(|kind| self.partitions.days(market, kind));
@@ -205,23 +206,23 @@ impl StoredTickers {
         in_order(days, window, now, &read, |reading| reading.time, visit)
     }
 
-    /// Unix nanoseconds of the first reading of a kind in a day's file.
+    /// The moment of the first reading of a kind in a day's file.
     pub(in crate::market) fn first_of(
         &self,
         market: usize,
         kind: RawData,
-        day: i64,
-    ) -> Result<Option<i64>, SourceError> {
+        day: UnixDay,
+    ) -> Result<Option<UnixNanos>, SourceError> {
         let day = self.day_bars(market, day)?;
         let of_feed = TickerField::ALL.into_iter().filter(|field| field.kind() == kind);
-        Ok(of_feed.filter_map(|field| day[field as usize].first()).map(|bar| bar.first).min())
+        Ok(of_feed.filter_map(|field| day[field as usize].first()).map(|bar| UnixNanos(bar.first)).min())
     }
 
-    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<TickerDay>, SourceError> {
+    fn day_bars(&self, market: usize, day: UnixDay) -> Result<Arc<TickerDay>, SourceError> {
         self.bars.get((market, day), || read_bars(&self.partitions.file(Dataset::TickerMinutes, market, day)))
     }
 
-    fn day_readings(&self, market: usize, day: i64) -> Result<Arc<Vec<Ticker>>, SourceError> {
+    fn day_readings(&self, market: usize, day: UnixDay) -> Result<Arc<Vec<Ticker>>, SourceError> {
         self.readings.get((market, day), || read_readings(&self.partitions.file(Dataset::Tickers, market, day)))
     }
 
@@ -230,14 +231,14 @@ impl StoredTickers {
         &self,
         market: usize,
         field: TickerField,
-        now: i64,
+        now: UnixNanos,
         use_them: impl FnOnce(&Minutes<'_, OhlcBar>) -> T,
     ) -> T {
-        let read = |day: i64| Ok(Arc::clone(&self.day_bars(market, day)?[field as usize]));
-        let partial = |day: i64, start: i64| {
+        let read = |day: UnixDay| Ok(Arc::clone(&self.day_bars(market, day)?[field as usize]));
+        let partial = |day: UnixDay, start: UnixSecond| {
             let readings = self.day_readings(market, day)?;
             let known: Vec<Ticker> =
-                readings.iter().filter(|one| is_in(one.time, UnixSecond(start), now)).copied().collect();
+                readings.iter().filter(|one| is_in(UnixNanos(one.time), start, now)).copied().collect();
             Ok(minute_bars(&known, field).pop())
         };
         use_them(&Minutes { days: self.partitions.days(market, field.kind()), read: &read, partial: &partial })
@@ -266,9 +267,9 @@ mod tests {
             reading(120, [NAN, 0.0005, NAN, NAN]),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A", 0, &readings, &Origin::new("hash", 3)).unwrap();
-        assert_eq!(read_origin(folder.path(), "X", "A", 0), Some(Origin::new("hash", 3)));
-        let file = |dataset| layout::file(folder.path(), dataset, "X", "A", 0);
+        write(folder.path(), "X", "A", UnixDay(0), &readings, &Origin::new("hash", 3)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A", UnixDay(0)), Some(Origin::new("hash", 3)));
+        let file = |dataset| layout::file(folder.path(), dataset, "X", "A", UnixDay(0));
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));
         let day = read_bars(&file(Dataset::TickerMinutes)).unwrap();

@@ -3,6 +3,7 @@
 
 use csv::ByteRecord;
 
+use crate::clock::UnixSecond;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
@@ -119,14 +120,14 @@ impl<'a> Record<'a> {
         Err(Fault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
     }
 
-    /// Unix seconds, also of a time as data frames spell it; 0 where the field is empty.
-    pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<i64, Fault> {
+    /// A time in seconds, also one as data frames spell it; 0 where the field is empty.
+    pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<UnixSecond, Fault> {
         if let Some(second) = written_time(self.text(column)?) {
-            return Ok(second);
+            return Ok(UnixSecond(second));
         }
         let value = self.whole(column)?;
         if value < LARGEST_SECOND {
-            return Ok(value);
+            return Ok(UnixSecond(value));
         }
         Err(Fault::new(column, format!("{value} is not in seconds since 1970; it looks like milliseconds or less")))
     }

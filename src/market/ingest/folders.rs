@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::report::IngestReport;
+use crate::clock::UnixDay;
 use crate::market::query::error::MarketError;
 use crate::market::store::layout::{parse_date, unfit};
 
 /// A file to read.
 pub(in crate::market) enum Dump {
-    /// Exchange, symbol and Unix day.
-    Day(String, String, i64),
+    /// Exchange, symbol and day.
+    Day(String, String, UnixDay),
     /// Name of the table, with its folder.
     Table(String),
 }
@@ -125,9 +126,9 @@ fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn day_of(file: &Path) -> Option<i64> {
+fn day_of(file: &Path) -> Option<UnixDay> {
     let name = file_name(file);
     let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
     // Nanoseconds hold the days of the years 1678 to 2261, and those beside them that a file may reach into.
-    parse_date(stem).filter(|day| (-106_000..=106_000).contains(day))
+    parse_date(stem).filter(|day| (-106_000..=106_000).contains(&day.0))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::archive::open_plain;
-use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY};
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay};
 use crate::decode::Delimited;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::fields;
@@ -122,8 +122,8 @@ impl Block<'_> {
 }
 
 impl Rows {
-    /// Opens the file of a Unix day, gzip by its name, and finds the wanted columns in its header.
-    pub(in crate::market) fn open(path: &Path, day: i64, wanted: &[&str]) -> Result<Self, Broken> {
+    /// Opens the file of a day, gzip by its name, and finds the wanted columns in its header.
+    pub(in crate::market) fn open(path: &Path, day: UnixDay, wanted: &[&str]) -> Result<Self, Broken> {
         let broken = |line: u64, what: String| Broken { line, what };
         let mut lines = Lines::open(path).map_err(|error| broken(0, error.to_string()))?;
         let header = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
@@ -139,7 +139,7 @@ impl Rows {
         let columns = wanted.iter().map(place).collect::<Result<_, _>>()?;
         let width = header.len();
         // Dumps are cut by the time of arrival, so a row may belong to the day before or after, and to no other.
-        let times = (day - 1) * DAY..(day + 2) * DAY;
+        let times = (day.0 - 1) * DAY..(day.0 + 2) * DAY;
         Ok(Self { lines, layout: Layout { columns, width, times } })
     }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::report::{IngestReport, MOST_PROBLEMS};
+use crate::clock::UnixDay;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::{Block, Broken, Row, Rows, fingerprint};
 use crate::market::store::origin::Origin;
@@ -85,7 +86,7 @@ impl Task<'_> {
     /// As [`Self::read`], row by row.
     pub(in crate::market) fn each_row(
         &mut self,
-        day: i64,
+        day: UnixDay,
         columns: &[&str],
         take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
     ) -> bool {
@@ -94,7 +95,7 @@ impl Task<'_> {
 
     /// Hands every row of a published dump to the taker. `true` when the file was read to its end and holds a good row; else it
     /// must not be taken, and the report says why, unless the taker left it.
-    pub(in crate::market) fn read(&mut self, day: i64, columns: &[&str], taker: &mut impl Taker) -> bool {
+    pub(in crate::market) fn read(&mut self, day: UnixDay, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
             let mut rows = Rows::open(self.file, day, columns)?;
@@ -203,7 +204,7 @@ impl Task<'_> {
 /// The events of a file by time, then by file order; `None` when it is not to be taken.
 pub(in crate::market) fn collect<T>(
     task: &mut Task<'_>,
-    day: i64,
+    day: UnixDay,
     columns: &[&str],
     read: fn(&Row<'_>) -> Result<T, Fault>,
     time: fn(&T) -> i64,

@@ -1,6 +1,6 @@
 //! What a market serves as of a moment, and since when: by its events, not by its files.
 
-use crate::clock::{SECOND, SECONDS_PER_DAY, nanos_of, second_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 use crate::market::raw::Source;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
@@ -11,24 +11,24 @@ pub(in crate::market) const EARLY: i64 = SECONDS_PER_DAY;
 /// The data types of a market of which there has been an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct Availability {
-    /// Unix nanoseconds of the first event of any of them.
-    pub(in crate::market) since: i64,
+    /// The first event of any of them.
+    pub(in crate::market) since: UnixNanos,
     types: Vec<DataType>,
 }
 
 impl Availability {
-    /// What a market serves as of `now` (Unix nanoseconds); `None` where nothing has happened yet. A type whose first file
+    /// What a market serves as of `now`; `None` where nothing has happened yet. A type whose first file
     /// cannot be read counts from the day that names the market's first: who asks for its data is told what is wrong, and not that
     /// there is no such market.
-    pub(in crate::market) fn of(source: &dyn Source, market: usize, now: i64) -> Option<Self> {
+    pub(in crate::market) fn of(source: &dyn Source, market: usize, now: UnixNanos) -> Option<Self> {
         let instrument = &source.instruments()[market];
-        if nanos_of(instrument.available_since.saturating_sub(EARLY)) > now {
+        if UnixSecond(instrument.available_since.0.saturating_sub(EARLY)).nanos() > now {
             return None;
         }
-        let (mut since, mut types) = (i64::MAX, Vec::new());
+        let (mut since, mut types) = (UnixNanos(i64::MAX), Vec::new());
         for spec in DATA_TYPES.iter().filter(|spec| instrument.raw_data.serve(spec.data_type)) {
             let first = source.first_event(market, spec.data_type);
-            let first = first.unwrap_or_else(|_| Some(nanos_of(instrument.available_since)));
+            let first = first.unwrap_or_else(|_| Some(instrument.available_since.nanos()));
             if let Some(first) = first.filter(|first| *first <= now) {
                 since = since.min(first);
                 types.push(spec.data_type);
@@ -44,6 +44,6 @@ impl Availability {
 
     /// [`Availability::since`] as the wire tells it.
     pub(in crate::market) fn timestamp(&self) -> Timestamp {
-        Timestamp { s: second_of(self.since), ns: self.since.rem_euclid(SECOND) }
+        Timestamp { s: self.since.second().0, ns: self.since.0.rem_euclid(SECOND) }
     }
 }

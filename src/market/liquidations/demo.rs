@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
@@ -14,14 +15,19 @@ use crate::market::trades::demo::{basis, trades};
 
 /// First liquidations kept: a number each.
 const KEPT_FIRSTS: usize = 1_000;
-/// Visits the liquidations of a Unix minute in time order: some of the minute's own trades were forced.
+/// Visits the liquidations of a minute in time order: some of the minute's own trades were forced.
 ///
 /// Where the price has run up from the minute's start by more than [`USUAL_RUN`], buyers at a new high are shorts
 /// being liquidated (`buy`); where it has run down, sellers at a new low are longs. So liquidations of a side are part of
 /// the volume of that side, at prices within the candle.
-pub(in crate::market) fn liquidations(traits: &Traits, block: &Block, minute: i64, mut visit: impl FnMut(&Trade)) {
+pub(in crate::market) fn liquidations(
+    traits: &Traits,
+    block: &Block,
+    minute: UnixMinute,
+    mut visit: impl FnMut(&Trade),
+) {
     let usual = usual_run(traits, block);
-    let start = block.prices[(minute - block.start) as usize] * basis(traits, minute);
+    let start = block.prices[(minute.0 - block.start.0) as usize] * basis(traits, minute);
     let (mut high, mut low) = (start * (1.0 + usual), start * (1.0 - usual));
     trades(traits, block, minute, |trade| {
         let (up, down) = (trade.price > high, trade.price < low);
@@ -55,7 +61,7 @@ pub(in crate::market) const LIQUIDATIONS: Events =
 pub(in crate::market) struct CoinLiquidations {
     coins: Arc<Coins>,
     /// First liquidation by market.
-    firsts: Cache<usize, Option<i64>>,
+    firsts: Cache<usize, Option<UnixNanos>>,
 }
 
 impl CoinLiquidations {
@@ -64,13 +70,15 @@ impl CoinLiquidations {
         Self { coins, firsts: Cache::new(KEPT_FIRSTS) }
     }
 
-    /// Unix nanoseconds of the first liquidation of a market: a wild minute comes within days.
-    pub(in crate::market) fn first(&self, market: usize) -> Option<i64> {
+    /// The moment of the first liquidation of a market: a wild minute comes within days.
+    pub(in crate::market) fn first(&self, market: usize) -> Option<UnixNanos> {
         let find = || {
             let traits = &self.coins.traits[market];
-            let bar = |minute| coins::bar(LIQUIDATIONS, traits, &self.coins.block(traits, minute), minute, i64::MAX);
-            let mut minutes = BEGIN / 60..END / 60;
-            minutes.find_map(bar).map(|bar| bar.first)
+            let bar = |minute| {
+                coins::bar(LIQUIDATIONS, traits, &self.coins.block(traits, minute), minute, UnixNanos(i64::MAX))
+            };
+            let mut minutes = (BEGIN / 60..END / 60).map(UnixMinute);
+            minutes.find_map(bar).map(|bar| UnixNanos(bar.first))
         };
         *self.firsts.made(market, find)
     }
@@ -89,8 +97,8 @@ mod tests {
 
     fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> (Vec<Bar>, Vec<Bar>) {
         let (mut trades, mut forced) = (Vec::new(), Vec::new());
-        demo.bars(market, Window { from, to }, now, &mut |bar| trades.push(*bar)).unwrap();
-        demo.liquidation_bars(market, Window { from, to }, now, &mut |bar| forced.push(*bar)).unwrap();
+        demo.bars(market, Window { from, to }, UnixNanos(now), &mut |bar| trades.push(*bar)).unwrap();
+        demo.liquidation_bars(market, Window { from, to }, UnixNanos(now), &mut |bar| forced.push(*bar)).unwrap();
         (trades, forced)
     }
 
@@ -100,7 +108,7 @@ mod tests {
         let (trades, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         let (mut fast, mut fast_with) = (0, 0);
         let mut pending = forced.iter().peekable();
-        let block = |minute: &Bar| demo.coins.block(&demo.coins.traits[0], minute.start / 60);
+        let block = |minute: &Bar| demo.coins.block(&demo.coins.traits[0], UnixMinute(minute.start / 60));
         let usual_of = |minute: &Bar| usual_run(&demo.coins.traits[0], &block(minute));
         for minute in &trades {
             let usual = usual_of(minute);
@@ -109,8 +117,8 @@ mod tests {
                 assert!(bar.buy <= minute.buy && bar.sell <= minute.sell && bar.volume() > 0.0);
                 assert!(minute.low <= bar.low && bar.high <= minute.high);
                 assert!(minute.first <= bar.first && bar.last <= minute.last);
-                let spot = block(minute).prices[(minute.start / 60 - block(minute).start) as usize];
-                let start = spot * basis(&demo.coins.traits[0], minute.start / 60);
+                let spot = block(minute).prices[(minute.start / 60 - block(minute).start.0) as usize];
+                let start = spot * basis(&demo.coins.traits[0], UnixMinute(minute.start / 60));
                 assert!(bar.buy == 0.0 || minute.high > start * (1.0 + usual));
                 assert!(bar.sell == 0.0 || minute.low < start * (1.0 - usual));
             }

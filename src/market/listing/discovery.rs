@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::clock::nanos_of;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::books::block_size::recommended;
 use crate::market::instruments::availability::Availability;
 use crate::market::query::error::MarketError;
@@ -21,12 +21,12 @@ use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, DiscoveryList, Filters};
 
-/// What a list holds as of `now` (Unix nanoseconds), as a JSON array.
+/// What a list holds as of `now`, as a JSON array.
 pub(in crate::market) fn list(
     source: &dyn Source,
     list: DiscoveryList,
     filters: &Filters,
-    now: i64,
+    now: UnixNanos,
 ) -> Result<Value, MarketError> {
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
     let entries = entries(source, filters, now);
@@ -99,8 +99,8 @@ impl<'a> Entry<'a> {
 }
 
 /// What is available as of `now` and passes the filters.
-fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Vec<Entry<'a>> {
-    let begun = |since: i64| nanos_of(since) <= now;
+fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec<Entry<'a>> {
+    let begun = |since: UnixSecond| since.nanos() <= now;
     let mut entries = Vec::new();
     for (market, instrument) in source.instruments().iter().enumerate() {
         let normalized_symbol = instrument.normalized_symbol();
@@ -141,7 +141,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: i64) -> Vec<Entry
     entries
 }
 
-fn block_sizes(source: &dyn Source, markets: &[(usize, &Instrument)], now: i64) -> Result<Value, MarketError> {
+fn block_sizes(source: &dyn Source, markets: &[(usize, &Instrument)], now: UnixNanos) -> Result<Value, MarketError> {
     let mut sizes = Vec::new();
     for &(market, _) in markets {
         sizes.extend(recommended(source, market, now)?);
@@ -183,7 +183,7 @@ mod tests {
     static DEMO: LazyLock<Demo> = LazyLock::new(|| Demo::new(0));
 
     fn ask(endpoint: DiscoveryList, query: &str) -> Value {
-        list(&*DEMO, endpoint, &Filters::parse(query), NOW).unwrap()
+        list(&*DEMO, endpoint, &Filters::parse(query), UnixNanos(NOW)).unwrap()
     }
 
     #[test]
@@ -240,14 +240,14 @@ mod tests {
     fn a_block_size_reaches_a_tenth_of_the_price_on_the_ticks() {
         let demo = &*DEMO;
         for (market, instrument) in demo.instruments().iter().enumerate() {
-            if instrument.available_since > NOW / SECOND {
+            if instrument.available_since > UnixSecond(NOW / SECOND) {
                 continue;
             }
             let query = format!("exchange={}&rawSymbol={}", instrument.exchange, instrument.raw_symbol);
             let sizes = ask(DiscoveryList::BlockSizes, &query);
             let size = sizes[0].as_f64().unwrap();
             assert_eq!(sizes.as_array().unwrap().len(), 1, "{query}");
-            let close = demo.bar_before(market, UnixSecond(NOW / SECOND + 1), NOW).unwrap().unwrap().close;
+            let close = demo.bar_before(market, UnixSecond(NOW / SECOND + 1), UnixNanos(NOW)).unwrap().unwrap().close;
             let reach = size * 3_500.0 / close;
             let (low, high) = (0.1 / 2.5f64.sqrt(), 0.1 * 2.5f64.sqrt()); // neighbours of 1, 2, 5, 10 are that far apart
             let ticks = size / demo.tick(market).unwrap();

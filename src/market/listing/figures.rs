@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixSecond, Window, second_of};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, UnixSecond, Window};
 use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
@@ -27,7 +27,7 @@ const RANGE_HOURS: i64 = 14;
 /// Figures of a source's markets as of a moment; what is dear is made once.
 pub(in crate::market) struct Figures<'a> {
     source: &'a dyn Source,
-    now: i64,
+    now: UnixNanos,
     from_peak: HashMap<usize, Option<f64>>,
     interest: HashMap<usize, Option<f64>>,
     volumes: HashMap<usize, Option<f64>>,
@@ -44,14 +44,14 @@ struct Traded {
 }
 
 impl<'a> Figures<'a> {
-    /// Those of a source as of `now` (Unix nanoseconds).
-    pub(in crate::market) fn new(source: &'a dyn Source, now: i64) -> Self {
+    /// Those of a source as of `now`.
+    pub(in crate::market) fn new(source: &'a dyn Source, now: UnixNanos) -> Self {
         let (from_peak, interest, volumes) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { source, now, from_peak, interest, volumes }
     }
 
     fn second(&self) -> i64 {
-        second_of(self.now)
+        self.now.second().0
     }
 
     /// The source's markets.
@@ -143,12 +143,12 @@ impl<'a> Figures<'a> {
         if let Some(known) = self.interest.get(&market) {
             return Ok(*known);
         }
-        let interest = |at: i64| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), self.now);
+        let interest = |at: UnixSecond| -> Result<Option<f64>, MarketError> {
+            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at.0 + 1), self.now);
             let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
-        let (then, today) = (interest(self.second() - DAY)?, interest(self.second())?);
+        let (then, today) = (interest(UnixSecond(self.second() - DAY))?, interest(self.now.second())?);
         let change = then.zip(today).map(|(then, today)| (today / then - 1.0) * 100.0);
         self.interest.insert(market, change);
         Ok(change)
@@ -182,8 +182,8 @@ impl<'a> Figures<'a> {
         let mut prices = Vec::new();
         if self.source.instruments()[market].raw_data.has(RawData::Trades) {
             for back in (0..HISTORY).rev() {
-                let then = self.now.saturating_sub(back * HOUR * SECOND);
-                let bar = self.source.bar_before(market, UnixSecond(second_of(then).saturating_add(1)), then)?;
+                let then = self.now.plus(-back * HOUR * SECOND);
+                let bar = self.source.bar_before(market, UnixSecond(then.second().0.saturating_add(1)), then)?;
                 prices.extend(bar.map(|bar| bar.close));
             }
         }

@@ -5,6 +5,7 @@
 
 use super::figures::Figures;
 use super::order;
+use crate::clock::UnixNanos;
 use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{InstrumentView, Row, asked, full_name, wants};
 use crate::market::options::answer::option_entries;
@@ -20,7 +21,11 @@ use crate::protocol::{MarketsPage, MarketsQuery};
 const CURSOR: u32 = 1 << 20;
 
 /// One page of the listing.
-pub(in crate::market) fn page(source: &dyn Source, query: &MarketsQuery, now: i64) -> Result<MarketsPage, MarketError> {
+pub(in crate::market) fn page(
+    source: &dyn Source,
+    query: &MarketsQuery,
+    now: UnixNanos,
+) -> Result<MarketsPage, MarketError> {
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let mut figures = Figures::new(source, now);
     let mut rows = prediction_entries(source, query, now)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::page::page;
-use crate::clock::{SECOND, UnixSecond, Window};
+use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
@@ -15,7 +15,7 @@ const DAY: i64 = 86_400;
 static DEMO: LazyLock<Demo> = LazyLock::new(|| Demo::new(0));
 
 fn list(query: &str) -> MarketsPage {
-    page(&*DEMO, &MarketsQuery::parse(query).unwrap(), NOW).unwrap()
+    page(&*DEMO, &MarketsQuery::parse(query).unwrap(), UnixNanos(NOW)).unwrap()
 }
 
 fn name(market: &Market) -> String {
@@ -103,35 +103,39 @@ fn types_are_served_by_the_markets_that_have_their_data() {
 #[test]
 fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first() {
     let demo = &*DEMO;
-    let listed = |query: &str, now: i64| page(demo, &MarketsQuery::parse(query).unwrap(), now).unwrap().symbols;
+    let listed =
+        |query: &str, now: i64| page(demo, &MarketsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap().symbols;
     let bybit = "exchange=BYBIT&coin=BTC";
     let market = demo.instruments().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
     let first = |kind: DataType| demo.first_event(market, kind).unwrap().unwrap();
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
     // What the bars say of the first events, looked up from the beginning of 2015.
     let (begin, mut bars) = (1_420_070_400, Vec::new());
-    demo.bars(market, Window { from: 0, to: begin + 60 }, i64::MAX, &mut |bar| bars.push(*bar)).unwrap();
-    assert_eq!(bars[0].first, traded);
+    demo.bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar)).unwrap();
+    assert_eq!(UnixNanos(bars[0].first), traded);
     let mut liquidated = None;
-    demo.liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, i64::MAX, &mut |bar| {
-        liquidated.get_or_insert(bar.first);
+    demo.liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, UnixNanos(i64::MAX), &mut |bar| {
+        liquidated.get_or_insert(UnixNanos(bar.first));
     })
     .unwrap();
     assert_eq!(liquidated, Some(forced));
     // Funding is told from the first second on, trades later, liquidations later still.
     let at = |now: i64, kind: &str| listed(&format!("{bybit}&type={kind}"), now).len();
-    assert!(begin * SECOND < traded && traded < forced);
+    assert!(begin * SECOND < traded.0 && traded < forced);
     assert!(listed(bybit, begin * SECOND - 1).is_empty());
-    assert_eq!((at(traded - 1, "FUNDING_RATE_AGG"), at(traded - 1, "TRADE_AGG"), at(traded, "TRADE_AGG")), (1, 0, 1));
-    assert_eq!((at(forced - 1, "LIQUIDATION_AGG"), at(forced, "LIQUIDATION_AGG")), (0, 1));
-    assert_eq!(listed(bybit, forced)[0].available_since, Some(crate::protocol::Timestamp { s: begin, ns: 0 }));
+    assert_eq!(
+        (at(traded.0 - 1, "FUNDING_RATE_AGG"), at(traded.0 - 1, "TRADE_AGG"), at(traded.0, "TRADE_AGG")),
+        (1, 0, 1)
+    );
+    assert_eq!((at(forced.0 - 1, "LIQUIDATION_AGG"), at(forced.0, "LIQUIDATION_AGG")), (0, 1));
+    assert_eq!(listed(bybit, forced.0)[0].available_since, Some(crate::protocol::Timestamp { s: begin, ns: 0 }));
     // A spot market has nothing but its trades and its book.
     let coinbase = demo.instruments().iter().position(|row| row.exchange == "COINBASE" && row.coin == "BTC").unwrap();
     let opened = demo.first_event(coinbase, DataType::TradeAgg).unwrap().unwrap();
-    assert!(listed("exchange=COINBASE&coin=BTC", opened - 1).is_empty());
-    let entry = &listed("exchange=COINBASE&coin=BTC", opened)[0];
+    assert!(listed("exchange=COINBASE&coin=BTC", opened.0 - 1).is_empty());
+    let entry = &listed("exchange=COINBASE&coin=BTC", opened.0)[0];
     let since = entry.available_since.unwrap();
-    assert_eq!(since.s * SECOND + since.ns, opened);
+    assert_eq!(UnixNanos(since.s * SECOND + since.ns), opened);
 }
 
 /// The figures of each coin market that rows are ordered by, from the demo's bars and fields.
@@ -143,7 +147,7 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
     {
         let bars = |from: i64, to: i64| {
             let mut bars: Vec<Bar> = Vec::new();
-            demo.bars(market, Window { from, to }, NOW, &mut |bar| bars.push(*bar)).unwrap();
+            demo.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| bars.push(*bar)).unwrap();
             bars
         };
         let day = bars(now - DAY, now + 1);
@@ -163,7 +167,10 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
         figures.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
         if instrument.raw_data.has(RawData::OpenInterest) {
             let interest = |at: i64| {
-                demo.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), NOW).unwrap().unwrap().close
+                demo.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), UnixNanos(NOW))
+                    .unwrap()
+                    .unwrap()
+                    .close
             };
             figures.insert("MARKET_SYMBOL_OI_CHANGE_24H", (interest(now) / interest(now - DAY) - 1.0) * 100.0);
         }
@@ -178,7 +185,7 @@ fn rows_go_by_every_field_in_either_direction() {
     let figures = figures(demo);
     let listed = |query: &str| -> Vec<String> {
         let query = MarketsQuery::parse(&format!("pageSize=100&coin=BTC&coin=LTC&{query}")).unwrap();
-        let rows = page(demo, &query, NOW).unwrap().symbols;
+        let rows = page(demo, &query, UnixNanos(NOW)).unwrap().symbols;
         rows.iter().filter(|row| row.category != "OPTION").map(name).collect()
     };
     for field in ["VOLUME_24H", "PRICE_CHANGE_24H", "MARKET_SYMBOL_ATR_PERCENT", "MARKET_SYMBOL_OI_CHANGE_24H"] {
@@ -210,7 +217,7 @@ fn rows_go_by_every_field_in_either_direction() {
     // Bitcoin is worth more than Litecoin, and the summaries' capitalization is not told.
     let query =
         MarketsQuery::parse("pageSize=100&coin=BTC&coin=LTC&sortCriteria.field=MARKET_SYMBOL_MARKETCAP").unwrap();
-    let coins: Vec<String> = page(demo, &query, NOW)
+    let coins: Vec<String> = page(demo, &query, UnixNanos(NOW))
         .unwrap()
         .symbols
         .iter()
@@ -239,15 +246,19 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
     // Over a month, the search for the peak finds what looking at every minute finds.
     for (market, days) in [(btc("BYBIT"), 30), (btc("BITSTAMP"), 7)] {
         let mut highest = f64::MIN;
-        demo.bars(market, Window { from: now - days * DAY, to: now + 1 }, NOW, &mut |bar| {
+        demo.bars(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW), &mut |bar| {
             highest = highest.max(bar.high);
         })
         .unwrap();
-        assert_eq!(demo.highest(market, Window { from: now - days * DAY, to: now + 1 }, NOW).unwrap(), Some(highest));
-        assert_eq!(demo.highest(market, Window { from: now, to: now }, NOW).unwrap(), None);
+        assert_eq!(
+            demo.highest(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW)).unwrap(),
+            Some(highest)
+        );
+        assert_eq!(demo.highest(market, Window { from: now, to: now }, UnixNanos(NOW)).unwrap(), None);
     }
     let row = &list("exchange=BYBIT&coin=BTC").symbols[0];
-    let highest = demo.highest(btc("BYBIT"), Window { from: now - 365 * DAY, to: now + 1 }, NOW).unwrap().unwrap();
+    let highest =
+        demo.highest(btc("BYBIT"), Window { from: now - 365 * DAY, to: now + 1 }, UnixNanos(NOW)).unwrap().unwrap();
     assert_eq!(row.pct_from_ath, (row.last_price / highest - 1.0) * 100.0);
     assert!((-90.0..=0.0).contains(&row.pct_from_ath) && highest > row.last_price);
     let rows =
@@ -261,9 +272,10 @@ fn nothing_that_rows_go_by_comes_from_after_now() {
     // The same moment in a market that goes on and in one whose clock stands still: the source is asked as of now.
     let demo = &*DEMO;
     let query = MarketsQuery::parse("coin=LTC&pageSize=100&sortCriteria.field=PCT_FROM_ATH").unwrap();
-    let (then, later) = (page(demo, &query, NOW - 400 * DAY * SECOND).unwrap(), page(demo, &query, NOW).unwrap());
+    let (then, later) =
+        (page(demo, &query, UnixNanos(NOW - 400 * DAY * SECOND)).unwrap(), page(demo, &query, UnixNanos(NOW)).unwrap());
     assert_ne!(then.symbols, later.symbols);
-    assert_eq!(then, page(&Demo::new(0), &query, NOW - 400 * DAY * SECOND).unwrap());
+    assert_eq!(then, page(&Demo::new(0), &query, UnixNanos(NOW - 400 * DAY * SECOND)).unwrap());
     assert!(then.symbols.iter().all(|row| row.pct_from_ath <= 0.0));
 }
 
@@ -306,7 +318,7 @@ fn the_most_traded_come_first_and_changes_are_listed() {
         .unwrap();
     let volume = |from: i64, to: i64| {
         let mut sum = 0.0;
-        demo.bars(market, Window { from, to }, NOW, &mut |bar| sum += bar.volume()).unwrap();
+        demo.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| sum += bar.volume()).unwrap();
         sum
     };
     let now = NOW / SECOND;

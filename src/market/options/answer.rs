@@ -1,6 +1,6 @@
 //! Option summaries: skew and implied volatility of a coin's options by tenor.
 
-use crate::clock::{minute_of, nanos_of};
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{Column, Series};
 use crate::market::instruments::filter::{InstrumentView, asked, wants};
 use crate::market::query::context::QueryContext;
@@ -30,9 +30,9 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let (mut timestamps, mut values) = (Vec::new(), Vec::new());
     for start in buckets.starts() {
         // The reading of the bucket's last minute, or the last up to now.
-        let last = (start + buckets.interval.seconds - 60).min(minute_of(buckets.now));
-        if let Some(value) = source.option_summary(summary, start, last)? {
-            timestamps.push(nanos_of(start));
+        let last = (start + buckets.interval.seconds - 60).min(buckets.now.minute().second().0);
+        if let Some(value) = source.option_summary(summary, UnixSecond(start), UnixSecond(last))? {
+            timestamps.push(UnixSecond(start).nanos().0);
             values.push(value);
         }
     }
@@ -82,10 +82,10 @@ fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str
     Ok((exchange, (coin, symbol, tenor)))
 }
 
-/// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` (Unix
-/// nanoseconds) is not listed.
-pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: i64) -> Vec<Market> {
-    let available = source.option_summaries().iter().filter(|row| nanos_of(row.available_since) <= now);
+/// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` is not
+/// listed.
+pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: UnixNanos) -> Vec<Market> {
+    let available = source.option_summaries().iter().filter(|row| row.available_since.nanos() <= now);
     let entry = |row: &OptionSummary| {
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
@@ -100,7 +100,7 @@ pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuer
             tenor: row.tenor.clone(),
             coin_name: row.coin_name.clone(),
             full_name,
-            available_since: Some(Timestamp { s: row.available_since, ns: 0 }),
+            available_since: Some(Timestamp { s: row.available_since.0, ns: 0 }),
             ..Market::default()
         })
     };

@@ -1,7 +1,7 @@
 //! The demo's option summaries: implied volatility follows the wildness of the coin's path, skew leans against its
 //! returns. A reading depends on nothing later than its minute.
 
-use crate::clock::MINUTES_PER_DAY;
+use crate::clock::{MINUTES_PER_DAY, UnixMinute, UnixSecond};
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
@@ -67,9 +67,9 @@ impl DemoOptions {
         &self.summaries
     }
 
-    /// The reading of a summary at a Unix second, percentage points.
-    pub(in crate::market) fn value(&self, summary: usize, at: i64) -> Option<f64> {
-        (BEGIN..END).contains(&at).then(|| reading(&self.traits[summary], at.div_euclid(60)))
+    /// The reading of a summary at a second, percentage points.
+    pub(in crate::market) fn value(&self, summary: usize, at: UnixSecond) -> Option<f64> {
+        (BEGIN..END).contains(&at.0).then(|| reading(&self.traits[summary], at.minute()))
     }
 }
 
@@ -90,7 +90,7 @@ fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummar
                     coin_name: instrument.coin_name.clone(),
                     tenor: tenor.to_owned(),
                     kind,
-                    available_since: BEGIN,
+                    available_since: UnixSecond(BEGIN),
                 });
                 let seed = place(&[market.path.seed(), SALT, kind as u64, term as u64]);
                 details.push(OptionTraits { path: market.path, seed, term, kind });
@@ -100,8 +100,8 @@ fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummar
     (summaries, details)
 }
 
-/// The reading at a Unix minute, percentage points.
-fn reading(option: &OptionTraits, minute: i64) -> f64 {
+/// The reading at a minute, percentage points.
+fn reading(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let value = match option.kind {
         SummaryKind::Skew => skew(option, minute),
         SummaryKind::ImpliedVolatility => implied_volatility(option, minute),
@@ -110,22 +110,22 @@ fn reading(option: &OptionTraits, minute: i64) -> f64 {
 }
 
 /// The path's usual volatility, moved part of the way to that of the days that the tenor remembers.
-fn implied_volatility(option: &OptionTraits, minute: i64) -> f64 {
+fn implied_volatility(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let term = &TERMS[option.term];
-    let remembered = option.path.mean_wildness(minute - term.days * MINUTES_PER_DAY, minute).ln();
+    let remembered = option.path.mean_wildness(UnixMinute(minute.0 - term.days * MINUTES_PER_DAY), minute).ln();
     // Quotes waver by a part of a point within the hour.
-    let waver = 0.004 * smooth(option.seed, minute as f64 / 20.0);
+    let waver = 0.004 * smooth(option.seed, minute.0 as f64 / 20.0);
     let usual = option.path.minute_deviation() * ((365 * MINUTES_PER_DAY) as f64).sqrt();
     100.0 * usual * (term.follows * remembered + term.premium + waver).exp()
 }
 
 /// Falling prices make puts dear, rising ones calls; within bounds.
-fn skew(option: &OptionTraits, minute: i64) -> f64 {
+fn skew(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let term = &TERMS[option.term];
     let window = term.days * MINUTES_PER_DAY;
-    let run = (option.path.price(minute) / option.path.price(minute - window)).ln();
+    let run = (option.path.price(minute) / option.path.price(UnixMinute(minute.0 - window))).ln();
     let deviations = run / (option.path.minute_deviation() * (window as f64).sqrt());
-    let mood = 0.8 * smooth(option.seed, minute as f64 / MINUTES_PER_DAY as f64 / 11.0);
-    let waver = 0.05 * smooth(option.seed ^ 1, minute as f64 / 20.0);
+    let mood = 0.8 * smooth(option.seed, minute.0 as f64 / MINUTES_PER_DAY as f64 / 11.0);
+    let waver = 0.05 * smooth(option.seed ^ 1, minute.0 as f64 / 20.0);
     RESTING_SKEW + mood + waver - term.lean * 2.5 * (deviations / 2.5).tanh()
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::chain::{Chain, Contract, Quote};
 use super::store::{self, OptionReading};
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY};
+use crate::clock::{SECOND, UnixDay, UnixMinute, UnixNanos};
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::rows::{Row, shown, whole};
 use crate::market::ingest::task::Task;
@@ -28,7 +28,7 @@ const MINUTE: i64 = 60 * SECOND;
 /// Reads one file into the store, unless the store holds it already.
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
-    day: i64,
+    day: UnixDay,
     task: &mut Task<'_>,
 ) -> Result<(), MarketError> {
     if symbol != SYMBOL {
@@ -71,12 +71,12 @@ fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), Fault> 
         .ok_or_else(|| Fault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry))))?;
     let volatility = row.optional(5, "mark_iv", false)?;
     let quote = Quote {
-        time,
+        time: UnixNanos(time),
         volatility,
         delta: row.optional(7, "delta", true)?,
         forward: row.optional(6, "underlying_price", true)?,
     };
-    Ok((root, Contract::new(expiry, strike, put), (volatility > 0.0).then_some(quote)))
+    Ok((root, Contract::new(UnixNanos(expiry), strike, put), (volatility > 0.0).then_some(quote)))
 }
 
 /// The chains of a day's file, by root, and their readings so far.
@@ -94,10 +94,10 @@ struct Chains {
 }
 
 impl Chains {
-    fn new(day: i64) -> Self {
-        let first = day * DAY / 60;
+    fn new(day: UnixDay) -> Self {
+        let first = day.minute().0;
         Self {
-            minutes: (first, first + DAY / 60 - 1),
+            minutes: (first, day.next().minute().0 - 1),
             roots: Vec::new(),
             places: HashMap::new(),
             known: Vec::new(),
@@ -110,7 +110,7 @@ impl Chains {
     fn take(&mut self, root: &str, contract: Contract, quote: Option<Quote>) {
         let Some(quote) = quote else { return };
         // A reading on the minute sees the quotes up to it.
-        let minute = quote.time.div_euclid(MINUTE) + i64::from(quote.time.rem_euclid(MINUTE) > 0);
+        let minute = quote.time.minute().0 + i64::from(quote.time.0.rem_euclid(MINUTE) > 0);
         if minute > self.minutes.1 {
             return;
         }
@@ -128,11 +128,11 @@ impl Chains {
         if newest.time <= quote.time {
             *newest = quote;
         }
-        self.read_to(minute - LATE);
+        self.read_to(UnixMinute(minute - LATE));
     }
 
     /// Takes the readings up to a minute.
-    fn read_to(&mut self, last: i64) {
+    fn read_to(&mut self, UnixMinute(last): UnixMinute) {
         while self.read < last {
             if self.waiting.is_empty() && self.known.iter().all(Chain::is_empty) {
                 self.read = last;
@@ -144,11 +144,11 @@ impl Chains {
                 self.known[place].take(contract, quote);
             }
             for (root, chain) in self.roots.iter().zip(&mut self.known) {
-                chain.forget(minute * MINUTE);
-                let readings = chain.readings(minute * MINUTE).into_iter().enumerate();
+                chain.forget(UnixMinute(minute).nanos());
+                let readings = chain.readings(UnixMinute(minute).nanos()).into_iter().enumerate();
                 let valued = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
                 self.readings.extend(valued.map(|(tenor, reading)| OptionReading {
-                    minute: minute * 60,
+                    minute: UnixMinute(minute),
                     root: root.clone(),
                     tenor,
                     reading,
@@ -158,7 +158,7 @@ impl Chains {
     }
 
     fn finish(mut self) -> Vec<OptionReading> {
-        self.read_to(self.minutes.1);
+        self.read_to(UnixMinute(self.minutes.1));
         self.readings
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::Reading;
 use crate::archive::{ArchiveError, read_metadata};
-use crate::clock::{SECONDS_PER_DAY as DAY, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixMinute, UnixNanos, UnixSecond};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{OptionSummary, SourceError, SummaryKind};
@@ -26,8 +26,8 @@ const KEPT_DAYS: usize = 64;
 /// What a chain said at a minute of one tenor.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::market) struct OptionReading {
-    /// Unix seconds.
-    pub minute: i64,
+    /// When.
+    pub minute: UnixMinute,
     /// What the options' symbols begin with: `BTC`, `SOL_USDC`.
     pub root: String,
     /// Place in [`TENORS`].
@@ -62,15 +62,15 @@ pub(in crate::market) fn write(
     root: &Path,
     exchange: &str,
     symbol: &str,
-    day: i64,
+    day: UnixDay,
     readings: &[OptionReading],
     origin: &Origin,
 ) -> Result<(), ArchiveError> {
-    let mut first_minutes: BTreeMap<(&str, usize, usize), i64> = BTreeMap::new();
+    let mut first_minutes: BTreeMap<(&str, usize, usize), UnixSecond> = BTreeMap::new();
     for reading in readings {
         for (kind, row) in KINDS.iter().enumerate() {
             if !value(&reading.reading, row.0).is_nan() {
-                first_minutes.entry((&reading.root, kind, reading.tenor)).or_insert(reading.minute);
+                first_minutes.entry((&reading.root, kind, reading.tenor)).or_insert(reading.minute.second());
             }
         }
     }
@@ -80,7 +80,7 @@ pub(in crate::market) fn write(
             root: root.to_owned(),
             tenor: TENORS[tenor].to_owned(),
             kind,
-            first,
+            first: first.0,
         })
         .collect();
     let path = layout::file(root, Dataset::OptionMinutes, exchange, symbol, day);
@@ -91,7 +91,7 @@ pub(in crate::market) fn write(
         Column::Text(readings.iter().map(|reading| Some(text(reading).to_owned())).collect())
     };
     let mut table = vec![
-        ("time".to_owned(), Column::Time(readings.iter().map(|reading| nanos_of(reading.minute)).collect())),
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.minute.nanos().0).collect())),
         ("underlying".to_owned(), texts(|reading| &reading.root)),
         ("tenor".to_owned(), texts(|reading| TENORS[reading.tenor])),
     ];
@@ -102,12 +102,12 @@ pub(in crate::market) fn write(
 }
 
 /// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: i64) -> Option<Origin> {
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<Origin> {
     Origin::read([layout::file(root, Dataset::OptionMinutes, exchange, symbol, day)])
 }
 
-/// Minutes (Unix seconds, ascending) with their values.
-type Run = Vec<(i64, f64)>;
+/// The first seconds of minutes, ascending, with their values.
+type Run = Vec<(UnixSecond, f64)>;
 
 /// The option summaries of a store.
 pub(in crate::market) struct Options {
@@ -116,14 +116,14 @@ pub(in crate::market) struct Options {
     /// Place of a summary by exchange, raw symbol and tenor.
     places: HashMap<(String, String, String), usize>,
     /// By exchange and symbol of the dump: days with a file, ascending.
-    days: BTreeMap<(String, String), Vec<i64>>,
-    kept: Cache<(String, String, i64), HashMap<usize, Run>>,
+    days: BTreeMap<(String, String), Vec<UnixDay>>,
+    kept: Cache<(String, String, UnixDay), HashMap<usize, Run>>,
 }
 
 impl Options {
     /// Opens the summaries of a store. `coin_name` knows the full names of coins.
     pub(in crate::market) fn open(root: &Path, coin_name: impl Fn(&str) -> String) -> Result<Self, SourceError> {
-        let mut days: BTreeMap<(String, String), Vec<i64>> = BTreeMap::new();
+        let mut days: BTreeMap<(String, String), Vec<UnixDay>> = BTreeMap::new();
         let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
         for (exchange, symbol, day) in layout::files(root, Dataset::OptionMinutes)? {
             let path = layout::file(root, Dataset::OptionMinutes, &exchange, &symbol, day);
@@ -149,7 +149,7 @@ impl Options {
                 coin,
                 tenor: TENORS[tenor].to_owned(),
                 kind: KINDS[kind].0,
-                available_since,
+                available_since: UnixSecond(available_since),
             });
         }
         let name = |row: &OptionSummary| (row.exchange.clone(), row.raw_symbol.clone(), row.tenor.clone());
@@ -162,15 +162,20 @@ impl Options {
     }
 
     /// The last day with a file.
-    pub(in crate::market) fn last_day(&self) -> Option<i64> {
+    pub(in crate::market) fn last_day(&self) -> Option<UnixDay> {
         self.days.values().flatten().max().copied()
     }
 
-    /// The last reading of a summary among the whole minutes in `[from, at]` (Unix seconds).
-    pub(in crate::market) fn last(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+    /// The last reading of a summary among the whole minutes in `[from, at]`.
+    pub(in crate::market) fn last(
+        &self,
+        summary: usize,
+        from: UnixSecond,
+        at: UnixSecond,
+    ) -> Result<Option<f64>, SourceError> {
         let exchange = &self.summaries[summary].exchange;
         for ((_, symbol), days) in self.days.iter().filter(|((known, _), _)| known == exchange) {
-            let near = days.iter().rev().filter(|day| (from.div_euclid(DAY)..=at.div_euclid(DAY)).contains(*day));
+            let near = days.iter().rev().filter(|day| (from.day()..=at.day()).contains(*day));
             for &day in near {
                 let key = (exchange.clone(), symbol.clone(), day);
                 let runs = self.kept.get(key, || self.read(exchange, symbol, day))?;
@@ -184,7 +189,7 @@ impl Options {
         Ok(None)
     }
 
-    fn read(&self, exchange: &str, symbol: &str, day: i64) -> Result<HashMap<usize, Run>, SourceError> {
+    fn read(&self, exchange: &str, symbol: &str, day: UnixDay) -> Result<HashMap<usize, Run>, SourceError> {
         let path = layout::file(&self.root, Dataset::OptionMinutes, exchange, symbol, day);
         let mut columns = Columns::read(&path)?;
         let times = columns.whole("time")?;
@@ -196,7 +201,7 @@ impl Options {
             for ((time, (root, tenor)), value) in rows.filter(|(_, value)| !value.is_nan()) {
                 let key = (exchange.to_owned(), format!("{root}_{suffix}"), tenor.clone());
                 if let Some(&place) = self.places.get(&key) {
-                    runs.entry(place).or_default().push((second_of(*time), value));
+                    runs.entry(place).or_default().push((UnixNanos(*time).second(), value));
                 }
             }
         }
@@ -217,11 +222,17 @@ fn foreign(path: &Path) -> SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SECONDS_PER_DAY as DAY;
 
     const NAN: f64 = f64::NAN;
 
     fn reading(minute: i64, root: &str, tenor: usize, volatility: f64, skew: f64) -> OptionReading {
-        OptionReading { minute, root: root.to_owned(), tenor, reading: Reading { volatility, skew } }
+        OptionReading {
+            minute: UnixSecond(minute).minute(),
+            root: root.to_owned(),
+            tenor,
+            reading: Reading { volatility, skew },
+        }
     }
 
     #[test]
@@ -233,23 +244,23 @@ mod tests {
             reading(600, "BTC", 0, 51.0, -1.5),
             reading(86_340, "BTC", 0, 52.0, -2.5),
         ];
-        write(folder.path(), "DERIBIT", "OPTIONS", 0, &first, &Origin::new("hash", 9)).unwrap();
+        write(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0), &first, &Origin::new("hash", 9)).unwrap();
         write(
             folder.path(),
             "DERIBIT",
             "OPTIONS",
-            1,
+            UnixDay(1),
             &[reading(86_460, "BTC", 0, 53.0, NAN)],
             &Origin::new("other", 9),
         )
         .unwrap();
-        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), Some(Origin::new("hash", 9)));
-        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 2), None);
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), Some(Origin::new("hash", 9)));
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(2)), None);
         let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
         let found: Vec<(&str, &str, &str, i64)> = options
             .summaries()
             .iter()
-            .map(|row| (&*row.raw_symbol, &*row.coin_name, &*row.tenor, row.available_since))
+            .map(|row| (&*row.raw_symbol, &*row.coin_name, &*row.tenor, row.available_since.0))
             .collect();
         let expected = [
             ("BTC_25", "the BTC", "ONE_W", 600),
@@ -257,28 +268,35 @@ mod tests {
             ("SOL_USDC_25", "the SOL", "THREE_M", 60),
             ("SOL_USDC_ATM", "the SOL", "THREE_M", 60),
         ];
-        assert_eq!((found, options.last_day()), (expected.to_vec(), Some(1)));
-        let last = |summary, from, at| options.last(summary, from, at).unwrap();
+        assert_eq!((found, options.last_day()), (expected.to_vec(), Some(UnixDay(1))));
+        let last = |summary, from, at| options.last(summary, UnixSecond(from), UnixSecond(at)).unwrap();
         assert_eq!(last(1, 60, 60), Some(50.0));
         assert_eq!(last(1, 0, 59), None);
         assert_eq!(last(1, 60, 599), Some(50.0));
         assert_eq!(last(1, 120, 540), None);
         assert_eq!(last(1, 0, 2 * DAY), Some(53.0));
         assert_eq!(last(0, 0, 2 * DAY), Some(-2.5)); // the second day tells no skew
-        assert_eq!(last(0, DAY, 2 * DAY), None);
-        assert_eq!(last(3, 0, DAY), Some(90.0));
+        assert_eq!(last(0, DAY, UnixSecond(2 * DAY).0), None);
+        assert_eq!(last(3, UnixSecond(0).0, DAY), Some(90.0));
     }
 
     #[test]
     fn a_damaged_file_is_reported_with_what_mends_it() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "DERIBIT", "OPTIONS", 0, &[reading(60, "BTC", 0, 50.0, 1.0)], &Origin::new("hash", 9))
-            .unwrap();
-        let file = layout::file(folder.path(), Dataset::OptionMinutes, "DERIBIT", "OPTIONS", 0);
+        write(
+            folder.path(),
+            "DERIBIT",
+            "OPTIONS",
+            UnixDay(0),
+            &[reading(60, "BTC", 0, 50.0, 1.0)],
+            &Origin::new("hash", 9),
+        )
+        .unwrap();
+        let file = layout::file(folder.path(), Dataset::OptionMinutes, "DERIBIT", "OPTIONS", UnixDay(0));
         let whole = std::fs::read(&file).unwrap();
         std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
         let error = Options::open(folder.path(), str::to_owned).err().unwrap();
         assert!(error.0.contains("part.parquet") && error.0.contains("ingest the dump again"), "{error}");
-        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", 0), None);
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), None);
     }
 }

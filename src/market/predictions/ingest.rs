@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::store::{MarketRow, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionRow};
+use crate::clock::UnixSecond;
 use crate::columns::NO_TIME;
 use crate::market::ingest::csv_table::{Columns, Range, Record};
 use crate::market::ingest::fault::Fault;
@@ -209,10 +210,10 @@ fn position(record: &Record<'_>) -> Result<PositionRow, Fault> {
         },
         ..Position::default()
     };
-    if position.last_trade == 0 && position.latest_open_ts > 0 {
+    if position.last_trade == UnixSecond(0) && position.latest_open_ts > UnixSecond(0) {
         // The wire does not tell the last trade: a closed position was left when it had been held for its time.
         let held = if position.is_open() { 0 } else { position.prev_hold_duration };
-        position.last_trade = position.latest_open_ts.saturating_add(held);
+        position.last_trade = UnixSecond(position.latest_open_ts.0.saturating_add(held));
     }
     Ok(PositionRow {
         wallet: record.needed("wallet_address")?.to_owned(),

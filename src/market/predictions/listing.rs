@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::clock::{SECONDS_PER_DAY as DAY, Window, minute_of, second_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixNanos, UnixSecond, Window};
 use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{InstrumentView, Row, asked, wants};
 use crate::market::query::error::MarketError;
@@ -15,7 +15,7 @@ use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
 /// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
 
-/// The prediction markets that fit a query of `/v1/markets`, as of `now` (Unix nanoseconds). One that opens later is not
+/// The prediction markets that fit a query of `/v1/markets`, as of `now`. One that opens later is not
 /// listed.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ const HISTORY: i64 = 24;
 pub(in crate::market) fn prediction_entries(
     source: &dyn Source,
     query: &MarketsQuery,
-    now: i64,
+    now: UnixNanos,
 ) -> Result<Vec<Row>, MarketError> {
     let Some(table) = source.positions(now) else { return Ok(Vec::new()) };
     let venue =
@@ -41,7 +41,7 @@ pub(in crate::market) fn prediction_entries(
         if !asked(query, serves) {
             continue;
         }
-        if let Some(state) = source.prediction(place, second_of(now)) {
+        if let Some(state) = source.prediction(place, now.second()) {
             let view =
                 View { source, table: &table, place, state, now, market: market.filter(|_| available.is_some()) };
             rows.push(view.row()?);
@@ -57,8 +57,7 @@ struct View<'a> {
     /// Place among the positions' events.
     place: usize,
     state: PredictionState,
-    /// Unix nanoseconds.
-    now: i64,
+    now: UnixNanos,
     /// Place among the source's markets, where its trades are.
     market: Option<usize>,
 }
@@ -66,19 +65,21 @@ struct View<'a> {
 impl View<'_> {
     fn row(&self) -> Result<Row, MarketError> {
         let (event, state) = (&self.table.events()[self.place], &self.state);
-        let second = second_of(self.now);
+        let at = self.now.second();
+        let second = at.0;
         let outcomes = self.table.outcomes_of(self.place);
         let held = self.table.held(&outcomes);
-        let price_at =
-            |at: i64| self.source.prediction(self.place, at).map(|state| state.price).filter(|price| !price.is_nan());
-        let day_ago = price_at(second - DAY).unwrap_or(state.price);
-        let today = self.traded(&held, second - DAY, second)?;
-        let yesterday = self.traded(&held, second - 2 * DAY, second - DAY)?;
+        let price_at = |at: UnixSecond| {
+            self.source.prediction(self.place, at).map(|state| state.price).filter(|price| !price.is_nan())
+        };
+        let day_ago = price_at(UnixSecond(second - DAY)).unwrap_or(state.price);
+        let today = self.traded(&held, UnixSecond(second - DAY), at)?;
+        let yesterday = self.traded(&held, UnixSecond(second - 2 * DAY), UnixSecond(second - DAY))?;
         let change = percent(yesterday.bought + yesterday.sold, today.bought + today.sold);
-        let interest = held_at(&held, second);
-        let begun = || held.iter().filter(|row| row.entered() <= second);
+        let interest = held_at(&held, at);
+        let begun = || held.iter().filter(|row| row.entered() <= at);
         let tracked = || begun().map(|row| row.size()).sum();
-        let since = Timestamp { s: state.opened, ns: 0 };
+        let since = Timestamp { s: state.opened.0, ns: 0 };
         let names = outcomes.iter().map(|&outcome| self.table.outcomes()[outcome].name.clone());
         let price = known(state.price);
         let mut inner = PredictionMarket {
@@ -88,23 +89,23 @@ impl View<'_> {
             outcomes: names.collect(),
             last_price: price,
             one_day_price_change: known(state.price - day_ago),
-            prices: (0..HISTORY).rev().filter_map(|hour| price_at(second - 3_600 * hour)).collect(),
-            total_volume: self.source.prediction_volume(self.place, second).unwrap_or_else(tracked),
+            prices: (0..HISTORY).rev().filter_map(|hour| price_at(UnixSecond(second - 3_600 * hour))).collect(),
+            total_volume: self.source.prediction_volume(self.place, at).unwrap_or_else(tracked),
             buy_volume_24h: today.bought,
             sell_volume_24h: today.sold,
             volume_change_24h: change,
             open_interest: interest,
-            one_day_oi_change: interest - held_at(&held, second - DAY),
+            one_day_oi_change: interest - held_at(&held, UnixSecond(second - DAY)),
             unique_traders: begun().map(|row| row.wallet).collect::<HashSet<_>>().len() as f64,
             order_price_min_tick_size: known(state.tick),
             condition_id: event.condition_id.clone(),
             closed: state.closed,
             available_since: Some(since),
-            available_to: (state.ends > 0).then_some(Timestamp { s: state.ends, ns: 0 }),
+            available_to: (state.ends > UnixSecond(0)).then_some(Timestamp { s: state.ends.0, ns: 0 }),
             ..PredictionMarket::default()
         };
         let (mut worth, mut liquidity) = (today.worth, self.liquidity()?);
-        if let Some(figures) = self.source.prediction_figures(self.place, second) {
+        if let Some(figures) = self.source.prediction_figures(self.place, at) {
             overlay(&mut inner, figures);
             if figures.buy_volume >= 0.0 || figures.sell_volume >= 0.0 {
                 worth = (inner.buy_volume_24h + inner.sell_volume_24h) * price;
@@ -134,13 +135,13 @@ impl View<'_> {
         Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
     }
 
-    /// What was traded after `from` and not after `to` (Unix seconds; with trades, in the minutes that begin then).
-    fn traded(&self, held: &[&Position], from: i64, to: i64) -> Result<Traded, MarketError> {
+    /// What was traded after `from` and not after `to` (with trades, in the minutes that begin then).
+    fn traded(&self, held: &[&Position], from: UnixSecond, to: UnixSecond) -> Result<Traded, MarketError> {
         let Some(market) = self.market else { return Ok(Traded::between(held, from, to)) };
         let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
         // As the other markets' 24 hours: the last one holds the minute of now.
-        let to = if to == second_of(self.now) { to + 1 } else { to };
-        self.source.bars(market, Window { from, to }, self.now, &mut |bar| {
+        let to = if to == self.now.second() { to.0 + 1 } else { to.0 };
+        self.source.bars(market, Window { from: from.0, to }, self.now, &mut |bar| {
             traded.bought += bar.buy;
             traded.sold += bar.sell;
             traded.worth += bar.buy_quote + bar.sell_quote;
@@ -151,7 +152,7 @@ impl View<'_> {
     /// What rests in the book now, USD.
     fn liquidity(&self) -> Result<f64, MarketError> {
         let Some(market) = self.market else { return Ok(0.0) };
-        let minute = minute_of(self.now);
+        let minute = self.now.minute().second().0;
         let book =
             self.source.last_book(market, Window { from: minute, to: minute + 60 }, self.now)?.unwrap_or_default();
         Ok(book.bids.iter().chain(&book.asks).map(|(price, amount)| price * amount).sum())
@@ -202,7 +203,7 @@ fn tag(label: &str) -> Option<Tag> {
 }
 
 /// Tokens held at a second.
-fn held_at(rows: &[&Position], at: i64) -> f64 {
+fn held_at(rows: &[&Position], at: UnixSecond) -> f64 {
     let begun = rows.iter().filter(|row| row.entered() <= at);
     begun.map(|row| if row.last_trade <= at { row.unrealized_size } else { row.size() }).sum()
 }
@@ -217,8 +218,8 @@ struct Traded {
 
 impl Traded {
     /// After `from`, and not after `to`.
-    fn between(rows: &[&Position], from: i64, to: i64) -> Self {
-        let within = |at: i64| from < at && at <= to;
+    fn between(rows: &[&Position], from: UnixSecond, to: UnixSecond) -> Self {
+        let within = |at: UnixSecond| from < at && at <= to;
         let mut traded = Self { bought: 0.0, sold: 0.0, worth: 0.0 };
         for row in rows {
             if row.counts.buy > 0 && within(row.entered()) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::raw::{
     Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
@@ -24,10 +24,10 @@ pub(in crate::market) struct MarketRow {
     pub asset_ids: String,
     /// What the outcomes paid; empty before.
     pub resolved_prices: String,
-    /// Unix seconds of the opening.
-    pub opened: i64,
-    /// Unix seconds of the expiry; 0 where it is unknown.
-    pub ends: i64,
+    /// The opening.
+    pub opened: UnixSecond,
+    /// The expiry; 0 where it is unknown.
+    pub ends: UnixSecond,
     /// 1 when the market has resolved.
     pub closed: i64,
     /// Price of the first outcome.
@@ -73,8 +73,8 @@ pub(in crate::market) const PREDICTION_MARKETS: UnpartitionedTable<MarketRow> = 
         ("line", |line| &mut line.figures.line),
     ],
     wholes: &[
-        ("available_since", |line| &mut line.opened),
-        ("available_to", |line| &mut line.ends),
+        ("available_since", |line| &mut line.opened.0),
+        ("available_to", |line| &mut line.ends.0),
         ("closed", |line| &mut line.closed),
     ],
 };
@@ -119,9 +119,9 @@ pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow
         ("resolved_price", |line| &mut line.resolved_price),
     ],
     wholes: &[
-        ("latest_open_ts", |line| &mut line.position.latest_open_ts),
+        ("latest_open_ts", |line| &mut line.position.latest_open_ts.0),
         ("prev_hold_duration", |line| &mut line.position.prev_hold_duration),
-        ("last_trade_ts", |line| &mut line.position.last_trade),
+        ("last_trade_ts", |line| &mut line.position.last_trade.0),
         ("buy_count", |line| &mut line.position.counts.buy),
         ("sell_count", |line| &mut line.position.counts.sell),
         ("split_count", |line| &mut line.position.counts.split),
@@ -157,20 +157,20 @@ impl Predictions {
         &self.table
     }
 
-    /// Unix seconds of the last thing that is known.
-    pub(in crate::market) fn last_time(&self) -> Option<i64> {
-        let times = self.states.iter().flatten().map(|line| line.opened.max(second_of(line.time)));
+    /// The last thing that is known.
+    pub(in crate::market) fn last_time(&self) -> Option<UnixSecond> {
+        let times = self.states.iter().flatten().map(|line| line.opened.max(UnixNanos(line.time).second()));
         times.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
     }
 
-    fn line(&self, event: usize, at: i64) -> Option<&MarketRow> {
+    fn line(&self, event: usize, at: UnixSecond) -> Option<&MarketRow> {
         let lines = self.states.get(event)?;
-        let known = lines.partition_point(|line| line.time <= nanos_of(at));
+        let known = lines.partition_point(|line| line.time <= at.nanos().0);
         lines.get(known.checked_sub(1)?).filter(|line| line.opened <= at)
     }
 
-    /// The state of a market at a Unix second; `None` before its opening, or before anything is known of it.
-    pub(in crate::market) fn state(&self, event: usize, at: i64) -> Option<PredictionState> {
+    /// The state of a market at a second; `None` before its opening, or before anything is known of it.
+    pub(in crate::market) fn state(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
         let line = self.line(event, at)?;
         Some(PredictionState {
             opened: line.opened,
@@ -181,8 +181,8 @@ impl Predictions {
         })
     }
 
-    /// What was reported of a market at a Unix second beside its state.
-    pub(in crate::market) fn figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
+    /// What was reported of a market at a second beside its state.
+    pub(in crate::market) fn figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures> {
         self.line(event, at).map(|line| &line.figures)
     }
 }
@@ -298,7 +298,7 @@ mod tests {
             outcomes: "Yes|No".to_owned(),
             asset_ids: format!("{condition}1|{condition}2"),
             resolved_prices: paid.to_owned(),
-            opened: 100,
+            opened: UnixSecond(100),
             price,
             prices: "0.25||0.5".to_owned(),
             ..MarketRow::default()
@@ -365,13 +365,13 @@ mod tests {
         PREDICTION_POSITIONS.write(root, "2.csv", new, &Origin::default()).unwrap();
 
         let venue = Predictions::open(root).unwrap().unwrap();
-        let price = |event, at| venue.state(event, at).map(|state| state.price);
+        let price = |event, at| venue.state(event, UnixSecond(at)).map(|state| state.price);
         assert_eq!(
             [price(0, 199), price(0, 200), price(0, 299), price(0, 300)],
             [None, Some(0.4), Some(0.4), Some(0.9)]
         );
         assert_eq!([price(1, 99), price(1, 100), price(2, 1_000)], [None, Some(0.1), None]);
-        let prices = &venue.figures(0, 300).unwrap().prices;
+        let prices = &venue.figures(0, UnixSecond(300)).unwrap().prices;
         assert!(prices[0] == 0.25 && prices[1].is_nan() && prices[2] == 0.5 && prices.len() == 3);
         let table = venue.table();
         let outcomes: Vec<(&str, &str, Option<f64>)> =

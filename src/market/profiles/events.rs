@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clock::UnixSecond;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, server_step};
 use crate::market::query::usd::{Converter, NoRate};
@@ -71,7 +72,8 @@ impl EventReader<'_> {
                 self.first_bars(market, &mut first)?;
             }
         }
-        let by_session = first.into_iter().map(|(start, bar)| (start, server_step(bar.open, &ticks))).collect();
+        let by_session =
+            first.into_iter().map(|(start, bar)| (UnixSecond(start), server_step(bar.open, &ticks))).collect();
         Ok(Steps { given: None, ticks, by_session })
     }
 
@@ -117,7 +119,7 @@ fn converted<T>(outcome: Result<Result<T, NoRate>, SourceError>) -> Result<T, Ma
 pub(in crate::market) struct Steps {
     given: Option<f64>,
     ticks: Vec<f64>,
-    by_session: BTreeMap<i64, f64>,
+    by_session: BTreeMap<UnixSecond, f64>,
 }
 
 impl Steps {
@@ -128,7 +130,7 @@ impl Steps {
 
     /// The step of the session that starts at `start`, its size first. `price` is that of the session's first event,
     /// where the step is not yet known.
-    pub(in crate::market) fn of(&mut self, start: i64, price: f64) -> (f64, Step) {
+    pub(in crate::market) fn of(&mut self, start: UnixSecond, price: f64) -> (f64, Step) {
         let chosen = || *self.by_session.entry(start).or_insert_with(|| server_step(price, &self.ticks));
         let size = self.given.unwrap_or_else(chosen);
         (size, Step::new(size))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::query::price_step::{Step, level};
 use crate::market::raw::{Bar, Trade};
 use crate::market::trades::candles;
@@ -42,7 +42,7 @@ impl Profile {
         block_seconds: i64,
     ) -> Result<u64, ParamError> {
         let level = level(&self.step, self.size, trade.price)?;
-        let offset = second_of(trade.time) - self.session.from;
+        let offset = UnixNanos(trade.time).second().0 - self.session.from;
         let block = self.blocks.entry(offset / block_seconds);
         let begun = matches!(block, Entry::Vacant(_));
         let block = block.or_insert((level, level));
@@ -55,7 +55,10 @@ impl Profile {
             let (high, low) = self.balance.unwrap_or((trade.price, trade.price));
             self.balance = Some((high.max(trade.price), low.min(trade.price)));
         }
-        self.bars.entry(market).and_modify(|bar| bar.add(trade)).or_insert_with(|| Bar::of(self.session.from, trade));
+        self.bars
+            .entry(market)
+            .and_modify(|bar| bar.add(trade))
+            .or_insert_with(|| Bar::of(UnixSecond(self.session.from), trade));
         Ok(visits)
     }
 

@@ -16,7 +16,7 @@ pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Inter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{SECOND, Window};
+    use crate::clock::{SECOND, UnixNanos, Window};
     use crate::market::query::window::Buckets;
     use crate::protocol::PointsQuery;
 
@@ -59,7 +59,7 @@ mod tests {
         let window = |from: Option<i64>, period: i64, now: i64| {
             let interval = Interval::find("DAY").unwrap();
             let query = PointsQuery { from, period: Some(period), ..PointsQuery::default() };
-            let window = Buckets::on(Grid::Month, interval, &query, now * SECOND);
+            let window = Buckets::on(Grid::Month, interval, &query, UnixNanos(now * SECOND));
             (window.window.from, window.window.to)
         };
         assert_eq!(window(Some(MARCH), APRIL - MARCH, MAY), (MARCH, APRIL));

@@ -7,7 +7,7 @@ use super::events::{EventKind, EventReader, Steps};
 use super::profile::Profile;
 use super::sessions::grid_of;
 use super::tpo_columns::TpoColumns;
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -75,12 +75,12 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         if tpos > MOST_TPOS {
             return Ok(());
         }
-        let second = second_of(trade.time);
+        let second = UnixNanos(trade.time).second().0;
         if !session.contains(second) {
             session = grid.window(second);
         }
         let profile = profiles.entry(session.from).or_insert_with(|| {
-            let (size, step) = steps.of(session.from, trade.price);
+            let (size, step) = steps.of(UnixSecond(session.from), trade.price);
             Profile::new(session, size, step)
         });
         tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::profile::Profile;
 use super::value_area::{Rung, VALUE_AREA_PERCENT, point_of_control, value_area};
-use crate::clock::nanos_of;
+
 use crate::columns::{Column, List, Name, Rows, Series};
 use crate::protocol::{SeriesId, Shape};
 
@@ -88,8 +88,8 @@ impl TpoColumns {
         self.poor_highs.push(poor(last));
         self.poor_lows.push(poor(0));
         self.single_prints.push((1..last).filter(|&place| ladder[place].1 == 1).map(price));
-        self.starts.push(nanos_of(profile.session.from));
-        self.ends.push(nanos_of(profile.session.to));
+        self.starts.push(profile.session.nanos().start.0);
+        self.ends.push(profile.session.nanos().end.0);
     }
 
     /// Adds a profile's levels and tells the sum of their volumes.

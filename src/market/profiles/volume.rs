@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader};
-use crate::clock::{Window, nanos_of, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -33,12 +33,12 @@ pub(in crate::market) fn profiles(
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
     let mut bucket = Window { from: 0, to: 0 };
     events.events(|_, event, volume| {
-        let second = second_of(event.time);
+        let second = UnixNanos(event.time).second().0;
         if !bucket.contains(second) {
             bucket = events.grid.window(second);
         }
         let profile = profiles.entry(bucket.from).or_insert_with(|| {
-            let (size, step) = steps.of(bucket.from, event.price);
+            let (size, step) = steps.of(UnixSecond(bucket.from), event.price);
             Profile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
         });
         let level = level(&profile.step, profile.size, event.price)?;
@@ -72,7 +72,7 @@ pub(super) fn volume_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
     Ok(Series {
         id: context.identity(markets).into(),
         shape: Shape::Profile,
-        timestamps: profiles.keys().copied().map(nanos_of).collect(),
+        timestamps: profiles.keys().map(|start| UnixSecond(*start).nanos().0).collect(),
         columns: vec![("profile".into(), Column::List(values))],
     })
 }

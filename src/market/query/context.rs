@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::usd::{Converter, price_unit};
 use super::window::Buckets;
+use crate::clock::UnixNanos;
 use crate::market::raw::{Instrument, RawData, Source};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{Spelling, known_type};
@@ -24,11 +25,15 @@ pub(in crate::market) struct QueryContext<'a> {
 }
 
 impl<'a> QueryContext<'a> {
-    /// A query as of `now` (Unix nanoseconds), with its markets.
+    /// A query as of `now`, with its markets.
     ///
     /// # Errors
     /// The query breaks a rule of its type (section 4.1), or adds up what has no sum.
-    pub(in crate::market) fn new(source: &'a dyn Source, query: &'a PointsQuery, now: i64) -> Result<Self, ParamError> {
+    pub(in crate::market) fn new(
+        source: &'a dyn Source,
+        query: &'a PointsQuery,
+        now: UnixNanos,
+    ) -> Result<Self, ParamError> {
         let mut context = Self::without_markets(source, query, now)?;
         context.markets = context.select();
         check_kinds(&context, &context.markets)?;
@@ -42,7 +47,7 @@ impl<'a> QueryContext<'a> {
     pub(in crate::market) fn without_markets(
         source: &'a dyn Source,
         query: &'a PointsQuery,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Self, ParamError> {
         let spec = known_type(&query.data_type)?;
         query.validate(spec, Spelling::Wire)?;

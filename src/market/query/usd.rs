@@ -11,14 +11,14 @@
 use std::fmt;
 
 use super::error::MarketError;
-use crate::clock::{SECONDS_PER_DAY as DAY, Window, second_of};
+use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade};
 use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
 
-/// Seconds for which a price tells a rate; the volume that chooses between markets is of the same time.
-const OLDEST: i64 = DAY;
+/// Minutes for which a price tells a rate; the volume that chooses between markets is of the same time.
+const OLDEST: i64 = MINUTES_PER_DAY;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
 pub(in crate::market) fn price_unit(instrument: &Instrument) -> &str {
@@ -29,13 +29,13 @@ pub(in crate::market) fn price_unit(instrument: &Instrument) -> &str {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct NoRate {
     quote: String,
-    /// Unix seconds.
-    at: i64,
+    at: UnixMinute,
 }
 
 impl fmt::Display for NoRate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { quote, at } = self;
+        let at = at.second().0;
         if quote.is_empty() {
             return formatter.write_str("no rate of this market's quote, which its symbol does not tell");
         }
@@ -57,7 +57,7 @@ pub(in crate::market) type Rate = Result<f64, NoRate>;
 pub(in crate::market) struct Converter<'a> {
     unit: Unit<'a>,
     /// The last minute and its rate.
-    last: Option<(i64, f64)>,
+    last: Option<(UnixMinute, f64)>,
 }
 
 enum Unit<'a> {
@@ -72,8 +72,8 @@ enum Unit<'a> {
 }
 
 impl<'a> Converter<'a> {
-    /// A converter of a market's data as of `now` (Unix nanoseconds); without `usd` it changes nothing.
-    pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: i64) -> Self {
+    /// A converter of a market's data as of `now`; without `usd` it changes nothing.
+    pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: UnixNanos) -> Self {
         let instrument = &source.instruments()[market];
         let unit = match instrument.contract_usd() {
             _ if !usd => Unit::Own,
@@ -89,10 +89,10 @@ impl<'a> Converter<'a> {
         !matches!(self.unit, Unit::Foreign(_))
     }
 
-    /// What prices of the minute that holds a Unix second are multiplied by.
-    pub(in crate::market) fn rate(&mut self, second: i64) -> Result<Rate, SourceError> {
+    /// What prices of the minute that holds a second are multiplied by.
+    pub(in crate::market) fn rate(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         let Unit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
-        let minute = second - second.rem_euclid(60);
+        let minute = second.minute();
         if let Some((known, rate)) = self.last
             && known == minute
         {
@@ -105,7 +105,7 @@ impl<'a> Converter<'a> {
 
     /// A minute bar with its prices and its worth in quote converted; its amounts stay.
     pub(in crate::market) fn bar(&mut self, bar: &Bar) -> Result<Result<Bar, NoRate>, SourceError> {
-        Ok(self.rate(bar.start)?.map(|rate| {
+        Ok(self.rate(UnixSecond(bar.start))?.map(|rate| {
             let mut bar = *bar;
             if rate != 1.0 {
                 let prices = [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close];
@@ -133,15 +133,15 @@ impl<'a> Converter<'a> {
             Unit::Own => Ok((*event, event.amount)),
             Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
             Unit::Usd => Ok((*event, event.price * event.amount)),
-            Unit::Foreign(_) => self.rate(second_of(event.time))?.map(|rate| {
+            Unit::Foreign(_) => self.rate(UnixNanos(event.time).second())?.map(|rate| {
                 let event = Trade { price: event.price * rate, ..*event };
                 (event, event.price * event.amount)
             }),
         })
     }
 
-    /// How the levels of a book of the minute that holds a Unix second count.
-    pub(in crate::market) fn levels(&mut self, second: i64) -> Result<Result<Counted, NoRate>, SourceError> {
+    /// How the levels of a book of the minute that holds a second count.
+    pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<Counted, NoRate>, SourceError> {
         Ok(match self.unit {
             Unit::Own => Ok(Counted::Amount),
             Unit::Contracts(contract) => Ok(Counted::Contracts(contract)),
@@ -149,9 +149,9 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// What open interest told with its price at a Unix second is multiplied by: contracts count by themselves, whatever
+    /// What open interest told with its price at a second is multiplied by: contracts count by themselves, whatever
     /// the price.
-    pub(in crate::market) fn interest(&mut self, second: i64) -> Result<Rate, SourceError> {
+    pub(in crate::market) fn interest(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         match self.unit {
             Unit::Contracts(contract) => Ok(Ok(contract)),
             _ => self.rate(second),
@@ -183,10 +183,10 @@ impl Counted {
 /// USD per unit of a quote coin, minute by minute, from the source's own markets of that coin.
 struct Rates<'a> {
     source: &'a dyn Source,
-    now: i64,
+    now: UnixNanos,
     quote: &'a str,
-    /// Start of the day that is read, Unix seconds.
-    day: Option<i64>,
+    /// The day that is read.
+    day: Option<UnixDay>,
     markets: Vec<RateMarket>,
 }
 
@@ -203,15 +203,14 @@ struct RateMarket {
 /// A minute in which a market traded.
 #[derive(Debug, Clone, Copy)]
 struct RateMinute {
-    /// Unix seconds.
-    start: i64,
+    start: UnixMinute,
     close: f64,
     /// USD traded since the start of the day, the minute included.
     traded: f64,
 }
 
 impl<'a> Rates<'a> {
-    fn new(source: &'a dyn Source, quote: &'a str, now: i64) -> Self {
+    fn new(source: &'a dyn Source, quote: &'a str, now: UnixNanos) -> Self {
         let preferred = [Category::Spot, Category::Perpetual, Category::Future].map(Category::name);
         let instruments = source.instruments().iter().enumerate();
         let candidates =
@@ -224,9 +223,9 @@ impl<'a> Rates<'a> {
         Self { source, now, quote, day: None, markets }
     }
 
-    /// The rate of a minute (its start in Unix seconds); `None` where no market tells it.
-    fn at(&mut self, minute: i64) -> Result<Option<f64>, SourceError> {
-        self.read(minute.div_euclid(DAY).saturating_mul(DAY))?;
+    /// The rate of a minute; `None` where no market tells it.
+    fn at(&mut self, minute: UnixMinute) -> Result<Option<f64>, SourceError> {
+        self.read(minute.day())?;
         let mut best: Option<(usize, f64, f64)> = None;
         for market in &self.markets {
             let Some(close) = market.close(minute) else { continue };
@@ -239,20 +238,20 @@ impl<'a> Rates<'a> {
     }
 
     /// Reads a day and the one before it, unless they are read.
-    fn read(&mut self, day: i64) -> Result<(), SourceError> {
+    fn read(&mut self, day: UnixDay) -> Result<(), SourceError> {
         if self.day == Some(day) {
             return Ok(());
         }
         let (source, now) = (self.source, self.now);
-        let minutes = |market: usize, from: i64| -> Result<Vec<RateMinute>, SourceError> {
-            let (mut minutes, mut traded) = (Vec::new(), 0.0);
+        let minutes = |market: usize, day: UnixDay| -> Result<Vec<RateMinute>, SourceError> {
+            let (mut minutes, mut traded, from) = (Vec::new(), 0.0, day.second().0);
             source.bars(market, Window { from, to: from.saturating_add(DAY) }, now, &mut |bar| {
                 traded += bar.buy_quote + bar.sell_quote;
-                minutes.push(RateMinute { start: bar.start, close: bar.close, traded });
+                minutes.push(RateMinute { start: UnixSecond(bar.start).minute(), close: bar.close, traded });
             })?;
             Ok(minutes)
         };
-        let before = day.saturating_sub(DAY);
+        let before = UnixDay(day.0 - 1);
         let follows = self.day.take() == Some(before);
         for known in &mut self.markets {
             let yesterday = if follows { std::mem::take(&mut known.today) } else { minutes(known.market, before)? };
@@ -265,21 +264,21 @@ impl<'a> Rates<'a> {
 
 impl RateMarket {
     /// The last price up to a minute of the day that is read, unless it is too old.
-    fn close(&self, minute: i64) -> Option<f64> {
+    fn close(&self, minute: UnixMinute) -> Option<f64> {
         let last = up_to(&self.today, minute).or_else(|| self.yesterday.last())?;
-        (last.start > minute - OLDEST).then_some(last.close)
+        (last.start.0 > minute.0 - OLDEST).then_some(last.close)
     }
 
     /// USD traded in the 24 hours that end with a minute of the day that is read. The sums are those of whole days, so
     /// that they are the same to the last bit, whatever was asked.
-    fn traded(&self, minute: i64) -> f64 {
+    fn traded(&self, minute: UnixMinute) -> f64 {
         let traded = |minute: Option<&RateMinute>| minute.map_or(0.0, |minute| minute.traded);
-        let before = traded(self.yesterday.last()) - traded(up_to(&self.yesterday, minute - DAY));
+        let before = traded(self.yesterday.last()) - traded(up_to(&self.yesterday, UnixMinute(minute.0 - OLDEST)));
         before + traded(up_to(&self.today, minute))
     }
 }
 
-/// The last of some minutes that begins at a Unix second or before.
-fn up_to(minutes: &[RateMinute], at: i64) -> Option<&RateMinute> {
+/// The last of some minutes up to one.
+fn up_to(minutes: &[RateMinute], at: UnixMinute) -> Option<&RateMinute> {
     minutes[..minutes.partition_point(|minute| minute.start <= at)].last()
 }

@@ -1,6 +1,6 @@
 //! The buckets that a query means (supplement 4).
 
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixNanos, Window};
 use crate::protocol::{Grid, Interval, PointsQuery};
 
 /// A window of buckets as of a moment.
@@ -9,20 +9,19 @@ pub(in crate::market) struct Buckets {
     pub interval: &'static Interval,
     /// From the start of the first bucket to the end of the last.
     pub window: Window,
-    /// Unix nanoseconds.
-    pub now: i64,
+    pub now: UnixNanos,
 }
 
 impl Buckets {
     /// A bucket counts when its start lies in `[from, from + period)` and not after `now`. Without `from` the window is
     /// the last `period` seconds up to now; without a period there is none.
-    pub(in crate::market) fn new(interval: &'static Interval, query: &PointsQuery, now: i64) -> Self {
+    pub(in crate::market) fn new(interval: &'static Interval, query: &PointsQuery, now: UnixNanos) -> Self {
         Self::on(Grid::Every(interval), interval, query, now)
     }
 
     /// The same on another grid than the interval's: that of the sessions of market profiles.
-    pub(in crate::market) fn on(grid: Grid, interval: &'static Interval, query: &PointsQuery, now: i64) -> Self {
-        let (second, period) = (second_of(now), query.period.unwrap_or(0).max(0));
+    pub(in crate::market) fn on(grid: Grid, interval: &'static Interval, query: &PointsQuery, now: UnixNanos) -> Self {
+        let (second, period) = (now.second().0, query.period.unwrap_or(0).max(0));
         let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
         let first = grid.ceil(from);
         let to = grid.ceil(from.saturating_add(period)).min(grid.window(second).to).max(first);
@@ -42,7 +41,7 @@ mod tests {
 
     fn starts(from: Option<i64>, period: Option<i64>, now: i64) -> Vec<i64> {
         let query = PointsQuery { from, period, ..PointsQuery::default() };
-        Buckets::new(Interval::find("1m").unwrap(), &query, now * SECOND).starts().collect()
+        Buckets::new(Interval::find("1m").unwrap(), &query, UnixNanos(now * SECOND)).starts().collect()
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! Order books.
 
+use crate::clock::UnixNanos;
+
 /// One level of a book: price and amount, in the unit of the market's trades.
 pub type Level = (f64, f64);
 
 /// The state of an order book.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Book {
-    /// Unix nanoseconds of its last event.
-    pub time: i64,
+    /// When its last event was.
+    pub time: UnixNanos,
     /// From the best down.
     pub bids: Vec<Level>,
     /// From the best up.

@@ -1,6 +1,7 @@
 //! The markets of a source.
 
 use super::raw_data::RawDataSet;
+use crate::clock::UnixSecond;
 use crate::protocol::exchange::contract_usd;
 use crate::protocol::exchange::funding_seconds;
 use crate::protocol::symbol::{self, Category, Symbol};
@@ -21,16 +22,21 @@ pub struct Instrument {
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
-    /// Unix seconds from which on there may be data; [`Source::first_event`] tells since when there is.
-    pub available_since: i64,
+    /// From when on there may be data; [`Source::first_event`] tells since when there is.
+    pub available_since: UnixSecond,
     /// What raw data there may be.
     pub raw_data: RawDataSet,
 }
 
 impl Instrument {
     /// A market as its exchange and symbol describe it; `since` and the raw data are what a source knows beside them.
-    pub(in crate::market) fn named(exchange: String, raw_symbol: String, since: i64, raw_data: RawDataSet) -> Self {
-        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
+    pub(in crate::market) fn named(
+        exchange: String,
+        raw_symbol: String,
+        since: UnixSecond,
+        raw_data: RawDataSet,
+    ) -> Self {
+        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since.0);
         Self {
             exchange,
             raw_symbol,
@@ -52,7 +58,7 @@ impl Instrument {
         if self.raw_symbol.is_empty() {
             return String::new(); // all markets of a coin
         }
-        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
+        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since.0).expiry;
         let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
         let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

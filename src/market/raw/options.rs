@@ -1,5 +1,6 @@
 //! Option summaries.
 
+use crate::clock::UnixSecond;
 use crate::protocol::DataType;
 
 /// What an option summary sums up.
@@ -44,6 +45,6 @@ pub struct OptionSummary {
     pub tenor: String,
     /// What is summed up.
     pub kind: SummaryKind,
-    /// Unix seconds from which on there is data.
-    pub available_since: i64,
+    /// From when on there is data.
+    pub available_since: UnixSecond,
 }

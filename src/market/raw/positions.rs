@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::clock::UnixSecond;
 use crate::protocol::analytics::UserPosition;
 
 /// A prediction market: one question with its outcomes.
@@ -85,14 +86,14 @@ pub struct Position {
     pub avg_exit_price: f64,
     /// Realized profit and loss, USD.
     pub realized_pnl: f64,
-    /// When the open position was opened, Unix seconds; 0 for a closed one.
-    pub latest_open_ts: i64,
+    /// When the open position was opened; 0 for a closed one.
+    pub latest_open_ts: UnixSecond,
     /// How long the closed position was held, seconds; 0 for an open one.
     pub prev_hold_duration: i64,
     /// Events.
     pub counts: Counts,
-    /// Unix seconds of the latest event. The wire does not tell it; the leaderboard filters by it.
-    pub last_trade: i64,
+    /// When the latest event was. The wire does not tell it; the leaderboard filters by it.
+    pub last_trade: UnixSecond,
 }
 
 impl Position {
@@ -101,9 +102,9 @@ impl Position {
         self.unrealized_size > 0.0
     }
 
-    /// When the position was entered, Unix seconds.
-    pub fn entered(&self) -> i64 {
-        if self.is_open() { self.latest_open_ts } else { self.last_trade - self.prev_hold_duration }
+    /// When the position was entered.
+    pub fn entered(&self) -> UnixSecond {
+        if self.is_open() { self.latest_open_ts } else { UnixSecond(self.last_trade.0 - self.prev_hold_duration) }
     }
 
     /// Tokens held and realized.
@@ -230,7 +231,7 @@ impl PositionTable {
             avg_exit_price: row.avg_exit_price,
             realized_pnl: row.realized_pnl,
             resolved_price: outcome.resolved_price.unwrap_or(0.0),
-            latest_open_ts: row.latest_open_ts,
+            latest_open_ts: row.latest_open_ts.0,
             prev_hold_duration: row.prev_hold_duration,
             buy_count: counts.buy,
             sell_count: counts.sell,

@@ -1,15 +1,17 @@
 //! Prediction markets.
 
+use crate::clock::UnixSecond;
+
 /// The one exchange of prediction markets.
 pub(in crate::market) const PREDICTION_VENUE: &str = "PREDICTION_VENUE";
 
 /// A prediction market at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PredictionState {
-    /// Unix seconds of the opening.
-    pub opened: i64,
-    /// Unix seconds of the expiry; 0 where it is unknown.
-    pub ends: i64,
+    /// The opening.
+    pub opened: UnixSecond,
+    /// The expiry; 0 where it is unknown.
+    pub ends: UnixSecond,
     /// Whether the market has resolved.
     pub closed: bool,
     /// Price of the last trade of the first outcome, 0 to 1; NaN where it is unknown.

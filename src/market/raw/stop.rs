@@ -13,7 +13,7 @@ use super::source::{Source, SourceError};
 use super::supply::{Supply, Token};
 use super::ticker::{OhlcBar, Ticker, TickerField};
 use super::trade::{Bar, Trade};
-use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
+use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window};
 use crate::protocol::DataType;
 
 /// Seconds of a piece: a day, as stores keep their files.
@@ -99,16 +99,22 @@ impl Source for Stoppable<'_> {
         self.all().instruments()
     }
 
-    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.bars(market, window, now, visit))
     }
 
-    fn span(&self, market: usize, window: Window, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         // Whole: sums of parts may differ in the last digit.
         self.source()?.span(market, window, now)
     }
 
-    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         self.source()?.bar_before(market, before, now)
     }
 
@@ -116,7 +122,7 @@ impl Source for Stoppable<'_> {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.trades(market, window, now, visit))
@@ -126,11 +132,11 @@ impl Source for Stoppable<'_> {
         self.source()?.tick(market)
     }
 
-    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
         self.source()?.first_event(market, data_type)
     }
 
-    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
+    fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
         self.source()?.highest(market, window, now)
     }
 
@@ -138,7 +144,7 @@ impl Source for Stoppable<'_> {
         self.all().icon_url(market)
     }
 
-    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Book>, SourceError> {
         self.source()?.last_book(market, window, now)
     }
 
@@ -146,7 +152,7 @@ impl Source for Stoppable<'_> {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.liquidation_bars(market, window, now, visit))
@@ -156,7 +162,7 @@ impl Source for Stoppable<'_> {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.liquidations(market, window, now, visit))
@@ -167,7 +173,7 @@ impl Source for Stoppable<'_> {
         market: usize,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.ticker_bars(market, field, window, now, visit))
@@ -178,7 +184,7 @@ impl Source for Stoppable<'_> {
         market: usize,
         field: TickerField,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.source()?.ticker_before(market, field, before, now)
     }
@@ -187,7 +193,7 @@ impl Source for Stoppable<'_> {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
         self.each(window, |source, window| source.readings(market, window, now, visit))
@@ -197,7 +203,7 @@ impl Source for Stoppable<'_> {
         self.all().option_summaries()
     }
 
-    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError> {
         self.source()?.option_summary(summary, from, at)
     }
 
@@ -205,23 +211,29 @@ impl Source for Stoppable<'_> {
         self.all().tokens()
     }
 
-    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+    fn supply(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
         self.source()?.supply(token, window, now, visit)
     }
 
-    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+    fn positions(&self, now: UnixNanos) -> Option<Arc<PositionTable>> {
         self.all().positions(now)
     }
 
-    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+    fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
         self.all().prediction(event, at)
     }
 
-    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
+    fn prediction_volume(&self, event: usize, at: UnixSecond) -> Option<f64> {
         self.all().prediction_volume(event, at)
     }
 
-    fn prediction_figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
+    fn prediction_figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures> {
         self.all().prediction_figures(event, at)
     }
 }
@@ -251,7 +263,7 @@ mod tests {
         let starts_of = |source: &dyn Source| {
             let mut starts = Vec::new();
             source
-                .bars(0, Window { from: now - 200_000, to: now }, now * SECOND, &mut |bar| starts.push(*bar))
+                .bars(0, Window { from: now - 200_000, to: now }, UnixNanos(now * SECOND), &mut |bar| starts.push(*bar))
                 .unwrap();
             starts
         };
@@ -259,11 +271,11 @@ mod tests {
         assert!(whole.len() > 3_000);
         assert_eq!(starts_of(&source), whole);
         let mut visited = 0;
-        let ended = source.trades(0, Window { from: now - 11 * year, to: now }, now * SECOND, &mut |_| {
+        let ended = source.trades(0, Window { from: now - 11 * year, to: now }, UnixNanos(now * SECOND), &mut |_| {
             visited += 1;
             stop.set();
         });
         assert!(ended.is_err() && (1..100_000).contains(&visited), "{visited}");
-        assert!(source.span(0, Window { from: now - 60, to: now }, now * SECOND).is_err());
+        assert!(source.span(0, Window { from: now - 60, to: now }, UnixNanos(now * SECOND)).is_err());
     }
 }

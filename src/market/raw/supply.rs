@@ -1,5 +1,7 @@
 //! Token supply.
 
+use crate::clock::UnixSecond;
+
 /// A token whose supply a source knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
@@ -7,8 +9,8 @@ pub struct Token {
     pub coin: String,
     /// Full name: `tokenName` of section 4.1.
     pub name: String,
-    /// Unix seconds of the first snapshot.
-    pub available_since: i64,
+    /// The first snapshot.
+    pub available_since: UnixSecond,
 }
 
 /// One row of a snapshot: the figures of section 2.3 with NaN where one is unknown, on one chain. Amounts are in USD,
@@ -46,8 +48,8 @@ pub struct SupplyRow {
 /// A snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Supply {
-    /// Unix seconds.
-    pub time: i64,
+    /// When it was taken.
+    pub time: UnixSecond,
     /// A row for each chain, the primary one first.
     pub rows: Vec<SupplyRow>,
 }

@@ -1,6 +1,6 @@
 //! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
 
-use crate::clock::minute_of;
+use crate::clock::UnixNanos;
 use crate::protocol::RawData;
 
 /// A quantity that the derivative ticker tells.
@@ -87,9 +87,10 @@ pub struct OhlcBar {
 }
 
 impl OhlcBar {
-    /// The minute bar of one reading, at a Unix nanosecond.
-    pub fn of(time: i64, value: f64) -> Self {
-        Self { start: minute_of(time), open: value, high: value, low: value, close: value, first: time, last: time }
+    /// The minute bar of one reading.
+    pub fn of(time: UnixNanos, value: f64) -> Self {
+        let (start, time) = (time.minute().second().0, time.0);
+        Self { start, open: value, high: value, low: value, close: value, first: time, last: time }
     }
 
     /// Joins another part of the same time. The earlier first reading opens, the later last one closes; with equal times
@@ -118,7 +119,7 @@ pub(in crate::market) fn minute_bars(readings: &[Ticker], field: TickerField) ->
     let mut bars: Vec<OhlcBar> = Vec::new();
     for reading in readings {
         let Some(value) = reading.value(field) else { continue };
-        let part = OhlcBar::of(reading.time, value);
+        let part = OhlcBar::of(UnixNanos(reading.time), value);
         match bars.last_mut() {
             Some(bar) if bar.start == part.start => bar.merge(&part),
             _ => bars.push(part),

@@ -1,5 +1,7 @@
 //! Trades, liquidations, and what they add up to.
 
+use crate::clock::UnixSecond;
+
 /// One trade.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trade {
@@ -50,9 +52,9 @@ pub struct Bar {
 
 impl Bar {
     /// A bar of one trade.
-    pub fn of(start: i64, trade: &Trade) -> Self {
+    pub fn of(start: UnixSecond, trade: &Trade) -> Self {
         let mut bar = Self {
-            start,
+            start: start.0,
             open: trade.price,
             high: trade.price,
             low: trade.price,
@@ -138,7 +140,7 @@ mod tests {
                 Trade { time, price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
             }).collect();
             let bar = |part: &[Trade]| {
-                let mut bar = Bar::of(0, &part[0]);
+                let mut bar = Bar::of(UnixSecond(0), &part[0]);
                 part[1..].iter().for_each(|trade| bar.add(trade));
                 bar
             };

@@ -9,7 +9,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::clock::{UnixSecond, Window, nanos_of, second_of};
+use crate::clock::{UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::books;
 use crate::market::cache::Cache;
 use crate::market::demo::clock::minutes;
@@ -83,7 +83,13 @@ impl Source for Demo {
         &self.instruments
     }
 
-    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
         match self.tape(market) {
             Some(tape) => tape.bars(window, now, visit),
             None => self.coins.bars(TRADES, market, window, now, visit),
@@ -91,10 +97,10 @@ impl Source for Demo {
         Ok(())
     }
 
-    fn span(&self, market: usize, window: Window, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut whole: Option<Bar> = None;
         let mut at = window.from.max(BEGIN);
-        let end = window.to.min(second_of(now).saturating_add(1)).min(END);
+        let end = window.to.min(now.second().0.saturating_add(1)).min(END);
         while at < end {
             let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
             let hour = Window { from: at, to: next };
@@ -104,7 +110,7 @@ impl Source for Demo {
                 Ok(part)
             };
             // Listings ask for the same hours again and again, and what is closed stays as it is.
-            let closed = next - at == HOUR && nanos_of(next) <= now;
+            let closed = next - at == HOUR && UnixSecond(next).nanos() <= now;
             let hour = if closed { *self.hours.get((market, at), || part(hour))? } else { part(hour)? };
             if let Some(hour) = hour {
                 join(&mut whole, &hour);
@@ -114,7 +120,7 @@ impl Source for Demo {
         Ok(whole)
     }
 
-    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok(match self.tape(market) {
             Some(tape) => tape.bar_before(before, now),
             None => self.trades.bar_before(market, before, now),
@@ -125,7 +131,7 @@ impl Source for Demo {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
@@ -139,12 +145,12 @@ impl Source for Demo {
         Ok(if self.event(market).is_some() { odds::TICK } else { self.trades.tick(market) })
     }
 
-    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
         let instrument = &self.instruments[market];
         if !instrument.raw_data.serve(data_type) {
             return Ok(None);
         }
-        let begin = Some(nanos_of(instrument.available_since));
+        let begin = Some(instrument.available_since.nanos());
         if self.event(market).is_some() {
             return Ok(begin);
         }
@@ -155,7 +161,7 @@ impl Source for Demo {
         })
     }
 
-    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
+    fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
         let Some(tape) = self.tape(market) else {
             return Ok(self.trades.highest(market, None, window, now));
         };
@@ -172,12 +178,12 @@ impl Source for Demo {
         }
     }
 
-    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Book>, SourceError> {
         let minutes = minutes(window, now);
         if let Some(tape) = self.tape(market) {
-            return Ok(minutes.rev().find_map(|minute| tape.book(minute, now)));
+            return Ok(minutes.rev().find_map(|minute| tape.book(UnixMinute(minute), now)));
         }
-        let traded = |minute| Some((minute, self.trades.bar(market, minute, now)?.close));
+        let traded = |minute| Some((UnixMinute(minute), self.trades.bar(market, UnixMinute(minute), now)?.close));
         let last = minutes.rev().take(2).find_map(traded);
         Ok(last.map(|(minute, close)| books::demo::around(&self.coins.traits[market], minute, close)))
     }
@@ -186,7 +192,7 @@ impl Source for Demo {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         if self.instruments[market].raw_data.has(RawData::Liquidations) {
@@ -199,7 +205,7 @@ impl Source for Demo {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         if self.instruments[market].raw_data.has(RawData::Liquidations) {
@@ -213,7 +219,7 @@ impl Source for Demo {
         market: usize,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
@@ -231,7 +237,7 @@ impl Source for Demo {
         market: usize,
         field: TickerField,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<OhlcBar>, SourceError> {
         Ok(match self.tape(market) {
             Some(tape) => tape.ticker_before(field, before, now),
@@ -246,7 +252,7 @@ impl Source for Demo {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
         match self.tape(market) {
@@ -263,7 +269,7 @@ impl Source for Demo {
         self.options.summaries()
     }
 
-    fn option_summary(&self, summary: usize, _from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, _from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError> {
         Ok(self.options.value(summary, at))
     }
 
@@ -271,24 +277,30 @@ impl Source for Demo {
         self.supply.tokens()
     }
 
-    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
-        self.supply.visit(token, window, second_of(now), visit);
+    fn supply(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supply.visit(token, window, now.second(), visit);
         Ok(())
     }
 
-    fn positions(&self, now: i64) -> Option<Arc<PositionTable>> {
+    fn positions(&self, now: UnixNanos) -> Option<Arc<PositionTable>> {
         Some(self.venue.table(now))
     }
 
-    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+    fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
         self.venue.state(event, at)
     }
 
-    fn prediction_volume(&self, event: usize, at: i64) -> Option<f64> {
+    fn prediction_volume(&self, event: usize, at: UnixSecond) -> Option<f64> {
         self.venue.volume(event, at)
     }
 
-    fn prediction_figures(&self, event: usize, _at: i64) -> Option<&PredictionFigures> {
+    fn prediction_figures(&self, event: usize, _at: UnixSecond) -> Option<&PredictionFigures> {
         self.venue.figures(event)
     }
 }

@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::clock::UnixDay;
 use crate::decode::Kernel;
 use crate::market::books::snapshots;
 use crate::market::books::store::BookSource::{Snapshots5, Snapshots25};
@@ -28,8 +29,8 @@ use crate::market::trades::ingest::{Rules, ingest_files};
 use crate::market::{books, funding, options, predictions, supply};
 use crate::protocol::dump::{self, BOOK_CHANGES, RECORDING, TICKERS};
 
-/// Reads the file of a market (exchange and symbol) and Unix day.
-type ReadDay = fn((&str, &str), i64, &mut Task<'_>) -> Result<(), MarketError>;
+/// Reads the file of a market (exchange and symbol) and day.
+type ReadDay = fn((&str, &str), UnixDay, &mut Task<'_>) -> Result<(), MarketError>;
 /// Reads a table of the user's own, by its name.
 type ReadTable = fn(&str, &mut Task<'_>) -> Result<(), MarketError>;
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::market::books::store::StoredBooks;
 use crate::market::cache::Cache;
 use crate::market::funding::store::{self as tickers, StoredTickers};
@@ -47,7 +47,7 @@ pub(in crate::market) struct Store {
     supplies: Supplies,
     predictions: Option<Predictions>,
     ticks: Cache<usize, f64>,
-    firsts: Cache<(usize, DataType), Option<i64>>,
+    firsts: Cache<(usize, DataType), Option<UnixNanos>>,
 }
 
 impl Store {
@@ -73,7 +73,7 @@ impl Store {
                 days.sort_unstable();
             }
             for kind in [RawData::FundingRates, RawData::OpenInterest] {
-                let file = |day: i64| layout::file(root, Dataset::of(kind), &exchange, &symbol, day);
+                let file = |day: UnixDay| layout::file(root, Dataset::of(kind), &exchange, &symbol, day);
                 // One day is enough, and most often it is the first: a store of years opens at once.
                 if !of[kind as usize].iter().any(|day| tickers::holds(&file(*day), kind)) {
                     of[kind as usize].clear();
@@ -81,7 +81,7 @@ impl Store {
             }
             let Some(first) = of.iter().flatten().min().copied() else { continue };
             let raw_data = RawData::ALL.into_iter().filter(|kind| !of[*kind as usize].is_empty()).collect();
-            markets.push((Instrument::named(exchange, symbol, first * DAY, raw_data), of));
+            markets.push((Instrument::named(exchange, symbol, first.second(), raw_data), of));
         }
         let partitions = Arc::new(Partitions::new(root, markets));
         Ok(Self {
@@ -98,17 +98,17 @@ impl Store {
         })
     }
 
-    /// Unix nanoseconds of the end of the last day.
-    pub(in crate::market) fn last_event(&self) -> Option<i64> {
+    /// The end of the last day.
+    pub(in crate::market) fn last_event(&self) -> Option<UnixNanos> {
         // A folder may be named by any date; nanoseconds end in the year 2262.
         let days = self.partitions.last_day().into_iter().chain(self.options.last_day());
         let others = [self.supplies.last_time(), self.predictions.as_ref().and_then(Predictions::last_time)];
-        let days = days.chain(others.into_iter().flatten().map(|time| time.div_euclid(DAY)));
-        days.max().map(|day| nanos_of(day.saturating_add(1).saturating_mul(DAY)))
+        let days = days.chain(others.into_iter().flatten().map(UnixSecond::day));
+        days.max().map(|day| UnixDay(day.0.saturating_add(1)).nanos())
     }
 
-    /// Unix nanoseconds of the first event of a kind in a day's file.
-    fn first_of(&self, market: usize, kind: RawData, day: i64) -> Result<Option<i64>, SourceError> {
+    /// The moment of the first event of a kind in a day's file.
+    fn first_of(&self, market: usize, kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
         match kind {
             RawData::Trades => self.trades.first_of(market, day),
             RawData::Liquidations => self.liquidations.first_of(market, day),
@@ -133,11 +133,17 @@ impl Source for Store {
         &self.partitions.instruments
     }
 
-    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
         self.trades.bars(market, window, now, visit)
     }
 
-    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         self.trades.bar_before(market, before, now)
     }
 
@@ -145,7 +151,7 @@ impl Source for Store {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         self.trades.events(market, window, now, visit)
@@ -156,14 +162,14 @@ impl Source for Store {
         Ok(*tick)
     }
 
-    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<i64>, SourceError> {
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
         let Some(kind) = data_type.spec().made_of else { return Ok(None) };
         let first = self.firsts.get((market, data_type), || {
             let days = self.partitions.days(market, kind);
             for (place, &day) in days.iter().enumerate() {
                 let Some(first) = self.first_of(market, kind, day)? else { continue };
                 // A file may reach into the day before its own.
-                let next = days.get(place + 1).filter(|next| **next == day + 1);
+                let next = days.get(place + 1).filter(|next| **next == day.next());
                 let other = next.map(|&next| self.first_of(market, kind, next)).transpose()?.flatten();
                 return Ok(Some(other.map_or(first, |other| other.min(first))));
             }
@@ -172,7 +178,7 @@ impl Source for Store {
         Ok(*first)
     }
 
-    fn highest(&self, market: usize, window: Window, now: i64) -> Result<Option<f64>, SourceError> {
+    fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
         self.trades.highest(market, window, now)
     }
 
@@ -180,7 +186,7 @@ impl Source for Store {
         String::new() // dumps tell none
     }
 
-    fn last_book(&self, market: usize, window: Window, now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Book>, SourceError> {
         self.books.last(market, window, now)
     }
 
@@ -188,7 +194,7 @@ impl Source for Store {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         self.liquidations.bars(market, window, now, visit)
@@ -198,7 +204,7 @@ impl Source for Store {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         self.liquidations.events(market, window, now, visit)
@@ -209,7 +215,7 @@ impl Source for Store {
         market: usize,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) -> Result<(), SourceError> {
         self.tickers.bars(market, field, window, now, visit)
@@ -220,7 +226,7 @@ impl Source for Store {
         market: usize,
         field: TickerField,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<OhlcBar>, SourceError> {
         self.tickers.bar_before(market, field, before, now)
     }
@@ -229,7 +235,7 @@ impl Source for Store {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Ticker),
     ) -> Result<(), SourceError> {
         self.tickers.readings(market, window, now, visit)
@@ -239,7 +245,7 @@ impl Source for Store {
         self.options.summaries()
     }
 
-    fn option_summary(&self, summary: usize, from: i64, at: i64) -> Result<Option<f64>, SourceError> {
+    fn option_summary(&self, summary: usize, from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError> {
         self.options.last(summary, from, at)
     }
 
@@ -247,24 +253,30 @@ impl Source for Store {
         self.supplies.tokens()
     }
 
-    fn supply(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
-        self.supplies.visit(token, window, second_of(now), visit);
+    fn supply(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError> {
+        self.supplies.visit(token, window, now.second(), visit);
         Ok(())
     }
 
-    fn positions(&self, _now: i64) -> Option<Arc<PositionTable>> {
+    fn positions(&self, _now: UnixNanos) -> Option<Arc<PositionTable>> {
         self.predictions.as_ref().map(|predictions| Arc::clone(predictions.table()))
     }
 
-    fn prediction(&self, event: usize, at: i64) -> Option<PredictionState> {
+    fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
         self.predictions.as_ref()?.state(event, at)
     }
 
-    fn prediction_volume(&self, _event: usize, _at: i64) -> Option<f64> {
+    fn prediction_volume(&self, _event: usize, _at: UnixSecond) -> Option<f64> {
         None // only the positions tell
     }
 
-    fn prediction_figures(&self, event: usize, at: i64) -> Option<&PredictionFigures> {
+    fn prediction_figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures> {
         self.predictions.as_ref()?.figures(event, at)
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::store::Store;
+use crate::clock::UnixNanos;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Source;
 use crate::market::store::changes::Reading;
@@ -20,7 +21,7 @@ pub(in crate::market) struct Opened {
     /// How often the store had been changed.
     changes: u64,
     pub(in crate::market) source: Arc<dyn Source>,
-    pub(in crate::market) last_event: Option<i64>,
+    pub(in crate::market) last_event: Option<UnixNanos>,
 }
 
 impl Opened {

@@ -11,6 +11,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use super::changes::{CHANGES, GATE};
 use super::held::{self, HELD};
 use crate::archive::{ArchiveError, is_foreign};
+use crate::clock::UnixDay;
 use crate::market::raw::{RawData, SourceError};
 
 /// Kinds of files.
@@ -79,7 +80,7 @@ impl Dataset {
 pub(in crate::market) const FILE: &str = "part.parquet";
 
 /// Where the file of a market's day lies.
-pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: i64) -> PathBuf {
+pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: UnixDay) -> PathBuf {
     let folder = root.join(dataset.name()).join(format!("exchange={}", encode(exchange)));
     folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}", date(day))).join(FILE)
 }
@@ -89,7 +90,7 @@ pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, sym
 ///
 /// # Errors
 /// A link: none is followed.
-pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String, i64)>, SourceError> {
+pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(String, String, UnixDay)>, SourceError> {
     let mut found = Vec::new();
     for (exchange, folder) in entries(&top(root, dataset)?, "exchange=")? {
         for (symbol, folder) in entries(&folder, "symbol=")? {
@@ -115,7 +116,7 @@ pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(Str
 }
 
 /// What the names of the folders say.
-fn place(exchange: &str, symbol: &str, day: &str) -> Option<(String, String, i64)> {
+fn place(exchange: &str, symbol: &str, day: &str) -> Option<(String, String, UnixDay)> {
     Some((decode(exchange)?, decode(symbol)?, parse_date(day)?))
 }
 
@@ -256,17 +257,17 @@ fn entries(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, Source
     Ok(found)
 }
 
-/// Unix day of a date such as `2024-12-01`.
-pub(in crate::market) fn parse_date(text: &str) -> Option<i64> {
+/// The day of a date such as `2024-12-01`.
+pub(in crate::market) fn parse_date(text: &str) -> Option<UnixDay> {
     let date: Date = text.parse().ok().filter(|date: &Date| date.to_string() == text)?;
     let epoch = Date::constant(1970, 1, 1);
-    Some(i64::from((date - epoch).get_days()))
+    Some(UnixDay(i64::from((date - epoch).get_days())))
 }
 
-fn date(day: i64) -> String {
-    let since = jiff::Span::new().try_days(day);
+fn date(day: UnixDay) -> String {
+    let since = jiff::Span::new().try_days(day.0);
     let date = since.and_then(|since| Date::constant(1970, 1, 1).checked_add(since));
-    date.map_or_else(|_| format!("day{day}"), |date| date.to_string())
+    date.map_or_else(|_| format!("day{}", day.0), |date| date.to_string())
 }
 
 /// What stays as it is in a folder's name; all else could mean something to a file system or to a reader of `key=value`.
@@ -288,7 +289,7 @@ mod tests {
 
     #[test]
     fn dates_are_days() {
-        assert_eq!(parse_date("1970-01-02"), Some(1));
+        assert_eq!(parse_date("1970-01-02"), Some(UnixDay(1)));
         assert_eq!(parse_date("2019-10-11").map(date).as_deref(), Some("2019-10-11"));
         for wrong in ["2019-10-32", "20191011", "today", "2019-10-11T00"] {
             assert_eq!(parse_date(wrong), None, "{wrong}");

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of};
+use crate::clock::{SECONDS_PER_DAY as DAY, UnixDay, UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Bar, OhlcBar, SourceError};
 
 /// A bar of one minute.
 pub(in crate::market) trait Minute: Copy {
-    /// Unix seconds.
-    fn start(&self) -> i64;
-    /// Unix nanoseconds of the last event.
-    fn last(&self) -> i64;
+    /// Its first second.
+    fn start(&self) -> UnixSecond;
+    /// The moment of the last event.
+    fn last(&self) -> UnixNanos;
     /// Joins a part of the same minute that comes later in file order.
     fn join(&mut self, later: &Self);
 }
 
 impl Minute for Bar {
-    fn start(&self) -> i64 {
-        self.start
+    fn start(&self) -> UnixSecond {
+        UnixSecond(self.start)
     }
 
-    fn last(&self) -> i64 {
-        self.last
+    fn last(&self) -> UnixNanos {
+        UnixNanos(self.last)
     }
 
     fn join(&mut self, later: &Self) {
@@ -30,12 +30,12 @@ impl Minute for Bar {
 }
 
 impl Minute for OhlcBar {
-    fn start(&self) -> i64 {
-        self.start
+    fn start(&self) -> UnixSecond {
+        UnixSecond(self.start)
     }
 
-    fn last(&self) -> i64 {
-        self.last
+    fn last(&self) -> UnixNanos {
+        UnixNanos(self.last)
     }
 
     fn join(&mut self, later: &Self) {
@@ -45,32 +45,32 @@ impl Minute for OhlcBar {
 
 /// The days whose files may hold a time in a window: dumps are cut by the time of arrival, so a file may reach into
 /// the day before and after.
-pub(in crate::market) fn near(days: &[i64], window: Window) -> &[i64] {
-    let first = days.partition_point(|day| (day + 2) * DAY <= window.from);
-    let end = days.partition_point(|day| (day - 1) * DAY < window.to);
+pub(in crate::market) fn near(days: &[UnixDay], window: Window) -> &[UnixDay] {
+    let first = days.partition_point(|day| (day.0 + 2) * DAY <= window.from);
+    let end = days.partition_point(|day| (day.0 - 1) * DAY < window.to);
     &days[first.min(end)..end]
 }
 
 /// Where minute bars of one market come from.
 pub(in crate::market) struct Minutes<'a, M> {
     /// Days with a file, ascending.
-    pub days: &'a [i64],
+    pub days: &'a [UnixDay],
     /// The bars of a day's file.
-    pub read: &'a dyn Fn(i64) -> Result<Arc<Vec<M>>, SourceError>,
-    /// The bar of the minute that starts at the second, from the day's events up to `now`.
-    pub partial: &'a dyn Fn(i64, i64) -> Result<Option<M>, SourceError>,
+    pub read: &'a dyn Fn(UnixDay) -> Result<Arc<Vec<M>>, SourceError>,
+    /// The bar of the minute that starts at a second, from the day's events up to `now`.
+    pub partial: &'a dyn Fn(UnixDay, UnixSecond) -> Result<Option<M>, SourceError>,
 }
 
 impl<M: Minute> Minutes<'_, M> {
-    /// Visits the bars with a start in a window in time order, as of `now` (Unix nanoseconds).
+    /// Visits the bars with a start in a window in time order, as of `now`.
     pub(in crate::market) fn visit(
         &self,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&M),
     ) -> Result<(), SourceError> {
         let mut visit_bar = |bar: &M| -> Result<(), SourceError> {
-            if !window.contains(bar.start()) || nanos_of(bar.start()) > now {
+            if !window.contains(bar.start().0) || bar.start().nanos() > now {
                 return Ok(());
             }
             if bar.last() <= now {
@@ -85,10 +85,10 @@ impl<M: Minute> Minutes<'_, M> {
         for &day in near(self.days, window) {
             let bars = (self.read)(day)?;
             // Only those of the window: a short one must not cost a whole day.
-            let begin = bars.partition_point(|bar| bar.start() < window.from);
-            let end = bars.partition_point(|bar| bar.start() < window.to).max(begin);
+            let begin = bars.partition_point(|bar| bar.start().0 < window.from);
+            let end = bars.partition_point(|bar| bar.start().0 < window.to).max(begin);
             waiting = merge(waiting, &bars[begin..end]);
-            let ready = waiting.partition_point(|bar| bar.start() < day * DAY);
+            let ready = waiting.partition_point(|bar| bar.start() < day.second());
             for bar in waiting.drain(..ready) {
                 visit_bar(&bar)?;
             }
@@ -97,10 +97,10 @@ impl<M: Minute> Minutes<'_, M> {
     }
 
     /// The last bar that starts before `before`, as of `now`.
-    pub(in crate::market) fn before(&self, before: UnixSecond, now: i64) -> Result<Option<M>, SourceError> {
+    pub(in crate::market) fn before(&self, before: UnixSecond, now: UnixNanos) -> Result<Option<M>, SourceError> {
         for &day in near(self.days, Window { from: i64::MIN / 2, to: before.0 }).iter().rev() {
             let mut last = None;
-            self.visit(Window { from: (day - 1) * DAY, to: before.0 }, now, &mut |bar| last = Some(*bar))?;
+            self.visit(Window { from: (day.0 - 1) * DAY, to: before.0 }, now, &mut |bar| last = Some(*bar))?;
             if last.is_some() {
                 return Ok(last);
             }
@@ -108,9 +108,9 @@ impl<M: Minute> Minutes<'_, M> {
         Ok(None)
     }
 
-    fn partial_of(&self, start: i64) -> Result<Option<M>, SourceError> {
+    fn partial_of(&self, start: UnixSecond) -> Result<Option<M>, SourceError> {
         let mut whole: Option<M> = None;
-        for &day in near(self.days, Window { from: start, to: start + 60 }) {
+        for &day in near(self.days, Window { from: start.0, to: start.0 + 60 }) {
             match (&mut whole, (self.partial)(day, start)?) {
                 (Some(whole), Some(part)) => whole.join(&part),
                 (None, part) => whole = part,

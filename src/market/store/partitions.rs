@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::layout::{self, Dataset};
 use super::minutes::near;
-use crate::clock::{SECONDS_PER_DAY as DAY, UnixSecond, Window, nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Instrument, RawData, SourceError};
 
 /// Days with a file, ascending, by kind.
-pub(in crate::market) type Days = [Vec<i64>; RawData::ALL.len()];
+pub(in crate::market) type Days = [Vec<UnixDay>; RawData::ALL.len()];
 
 /// What a store has files of.
 pub(in crate::market) struct Partitions {
@@ -27,17 +27,17 @@ impl Partitions {
     }
 
     /// Days with a file of a kind, ascending.
-    pub(in crate::market) fn days(&self, market: usize, kind: RawData) -> &[i64] {
+    pub(in crate::market) fn days(&self, market: usize, kind: RawData) -> &[UnixDay] {
         &self.days[market][kind as usize]
     }
 
     /// The last day of any file.
-    pub(in crate::market) fn last_day(&self) -> Option<i64> {
+    pub(in crate::market) fn last_day(&self) -> Option<UnixDay> {
         self.days.iter().flatten().flatten().copied().max()
     }
 
     /// Where the file of a market's day lies.
-    pub(in crate::market) fn file(&self, dataset: Dataset, market: usize, day: i64) -> PathBuf {
+    pub(in crate::market) fn file(&self, dataset: Dataset, market: usize, day: UnixDay) -> PathBuf {
         let instrument = &self.instruments[market];
         layout::file(&self.root, dataset, &instrument.exchange, &instrument.raw_symbol, day)
     }
@@ -45,15 +45,15 @@ impl Partitions {
 
 /// Visits the events of day files with a time in a window, none after `now`, by time and then by file.
 pub(in crate::market) fn in_order<T: Copy>(
-    days: &[i64],
+    days: &[UnixDay],
     window: Window,
-    now: i64,
-    read: &dyn Fn(i64) -> Result<Arc<Vec<T>>, SourceError>,
+    now: UnixNanos,
+    read: &dyn Fn(UnixDay) -> Result<Arc<Vec<T>>, SourceError>,
     time: fn(&T) -> i64,
     visit: &mut dyn FnMut(&T),
 ) -> Result<(), SourceError> {
     let times = window.nanos();
-    let (first, last) = (times.start, times.end.saturating_sub(1).min(now));
+    let (first, last) = (times.start.0, times.end.plus(-1).min(now).0);
     // The next file may still hold events of this day: they wait for it.
     let mut waiting: Vec<T> = Vec::new();
     for &day in near(days, window) {
@@ -63,14 +63,14 @@ pub(in crate::market) fn in_order<T: Copy>(
         waiting.extend_from_slice(&events[begin..end]);
         // Stable, so that of events at one time those of the earlier file come first.
         waiting.sort_by_key(time);
-        let ready = waiting.partition_point(|event| time(event) < nanos_of(day * DAY));
+        let ready = waiting.partition_point(|event| time(event) < day.nanos().0);
         waiting.drain(..ready).for_each(|event| visit(&event));
     }
     waiting.iter().for_each(visit);
     Ok(())
 }
 
-/// Whether an event lies in the minute that starts at `start`, and not after `now` (Unix nanoseconds).
-pub(in crate::market) fn is_in(time: i64, start: UnixSecond, now: i64) -> bool {
-    Window { from: start.0, to: start.0 + 60 }.contains(second_of(time)) && time <= now
+/// Whether an event lies in the minute that starts at `start`, and not after `now`.
+pub(in crate::market) fn is_in(time: UnixNanos, start: UnixSecond, now: UnixNanos) -> bool {
+    Window { from: start.0, to: start.0 + 60 }.contains(time.second().0) && time <= now
 }

@@ -21,6 +21,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::clock::UnixDay;
     use crate::market::store::layout::Dataset;
 
     const HOUR: Duration = Duration::from_secs(3_600);
@@ -28,7 +29,7 @@ mod tests {
     #[test]
     fn only_old_unfinished_files_of_the_store_go() {
         let root = tempfile::tempdir().unwrap();
-        let day = layout::file(root.path(), Dataset::Trades, "X", "A", 5);
+        let day = layout::file(root.path(), Dataset::Trades, "X", "A", UnixDay(5));
         let sheet = layout::sheet(root.path(), Dataset::TokenSupply, "a.csv");
         let (day, sheet) = (day.parent().unwrap(), sheet.parent().unwrap());
         let elsewhere = root.path().join("notes");
@@ -78,11 +79,11 @@ mod tests {
         let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let file = outside.path().join(".unfinished-part.parquet-Ab3xY9");
         std::fs::write(&file, "PAR1").unwrap();
-        let day = layout::file(root.path(), Dataset::Books, "X", "A", 5);
+        let day = layout::file(root.path(), Dataset::Books, "X", "A", UnixDay(5));
         let day = day.parent().unwrap();
         std::fs::create_dir_all(day.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(outside.path(), day).unwrap();
-        let trades = layout::file(root.path(), Dataset::Trades, "X", "A", 5);
+        let trades = layout::file(root.path(), Dataset::Trades, "X", "A", UnixDay(5));
         std::os::unix::fs::symlink(outside.path(), trades.ancestors().nth(4).unwrap()).unwrap();
         sweep(root.path(), SystemTime::now() + HOUR * 2);
         assert!(file.exists());

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 
 use super::singles::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
-use crate::clock::{SECOND, second_of};
+use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level, server_step};
 use crate::market::raw::{Bar, Source, Trade};
 use crate::protocol::stream::{Payload, StreamSeries};
-
-const MINUTE: i64 = 60 * SECOND;
 
 /// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
 /// `/v1/points`, prices are those of the side's own trades: the series is of the aggressor.
@@ -18,19 +16,19 @@ pub(in crate::market) fn trade_batches(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut ticks = subscription.ticks(until);
     let Some(first) = ticks.next() else { return Ok(()) };
     let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
     // By interval, bought before sold.
-    let mut bars: BTreeMap<(i64, bool), Bar> = BTreeMap::new();
-    each_trade(source, market, first.saturating_sub(every)..last, |trade| {
-        let start = trade.time.div_euclid(every) * every;
+    let mut bars: BTreeMap<(UnixNanos, bool), Bar> = BTreeMap::new();
+    each_trade(source, market, first.plus(-every)..last, |trade| {
+        let start = UnixNanos(trade.time.div_euclid(every) * every);
         bars.entry((start, !trade.buy))
             .and_modify(|bar| bar.add(trade))
-            .or_insert_with(|| Bar::of(second_of(start), trade));
+            .or_insert_with(|| Bar::of(start.second(), trade));
     })?;
     for ((start, sold), bar) in bars {
         let payload = Payload::TradeAgg {
@@ -39,11 +37,11 @@ pub(in crate::market) fn trade_batches(
             low: bar.low,
             close: bar.close,
             volume: bar.volume(),
-            timestamp: start.into(),
+            timestamp: start.0.into(),
             first_timestamp: bar.first.into(),
             last_timestamp: bar.last.into(),
         };
-        events.push(subscription.event(start + every, Some(side(!sold)), payload));
+        events.push(subscription.event(start.plus(every), Some(side(!sold)), payload));
     }
     Ok(())
 }
@@ -79,14 +77,14 @@ pub(in crate::market) fn volume_profiles(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut ticks = subscription.ticks(until);
     let Some(first) = ticks.next() else { return Ok(()) };
     let (every, last) = (subscription.frequency, ticks.last().unwrap_or(first));
-    let sent_before = first.saturating_sub(every);
-    let begin = sent_before.div_euclid(MINUTE) * MINUTE;
+    let sent_before = first.plus(-every);
+    let begin = sent_before.minute().nanos();
     let mut trades = Vec::new();
     each_trade(source, market, begin..last, |trade| trades.push(*trade))?;
     let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
@@ -96,18 +94,18 @@ pub(in crate::market) fn volume_profiles(
         Some(contract) => trade.amount * contract,
         None => trade.price * trade.amount,
     };
-    let mut under_way: Option<(i64, Profile)> = None;
+    let mut under_way: Option<(UnixMinute, Profile)> = None;
     for (index, trade) in trades.iter().enumerate() {
-        let minute = trade.time.div_euclid(MINUTE) * MINUTE;
+        let minute = UnixNanos(trade.time).minute();
         let (_, profile) = match &mut under_way {
             Some(known) if known.0 == minute => known,
             other => other.insert((minute, Profile::of(trade, tick))),
         };
         profile.add(trade, volume(trade))?;
-        let at = (trade.time.div_euclid(every) + 1) * every;
-        let more_before = trades.get(index + 1).is_some_and(|next| next.time < at);
-        if trade.time >= sent_before && !more_before {
-            let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.into() };
+        let at = UnixNanos((trade.time.div_euclid(every) + 1) * every);
+        let more_before = trades.get(index + 1).is_some_and(|next| next.time < at.0);
+        if trade.time >= sent_before.0 && !more_before {
+            let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.nanos().0.into() };
             let mut event = subscription.event(at, None, payload);
             event.point.series = StreamSeries { block_size: Some(profile.size), ..event.point.series };
             events.push(event);

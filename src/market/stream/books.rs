@@ -1,7 +1,7 @@
 //! States of the order book in price blocks.
 
 use super::subscription::{StreamEvent, Subscription};
-use crate::clock::{SECONDS_PER_DAY, Window, second_of};
+use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window};
 use crate::columns::List;
 use crate::market::books::heatmap::{Blocks, snapshot};
 use crate::market::query::error::MarketError;
@@ -20,7 +20,7 @@ pub(in crate::market) fn snapshots(
     source: &dyn Source,
     market: usize,
     subscription: &mut Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let Some(size) = subscription.series.block_size else { return Ok(()) };
@@ -29,8 +29,8 @@ pub(in crate::market) fn snapshots(
     let depth = subscription.channel.parameter("maxDepth").and_then(|depth| depth.parse().ok()).unwrap_or(included);
     let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
     for tick in subscription.ticks(until) {
-        let before = tick - 1;
-        let end = second_of(before) + 1;
+        let before = tick.plus(-1);
+        let end = before.second().0 + 1;
         let Some(book) = source.last_book(market, Window { from: end - CARRIED, to: end }, before)? else { continue };
         bought.collect(&book.bids, &step, Counted::Amount);
         sold.collect(&book.asks, &step, Counted::Amount);
@@ -43,7 +43,7 @@ pub(in crate::market) fn snapshots(
             continue;
         }
         let payload =
-            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.into() };
+            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.0.into() };
         events.push(subscription.event(tick, None, payload));
         subscription.last_book = Some(sides);
     }

@@ -4,7 +4,7 @@ use super::batches::{trade_batches, volume_profiles};
 use super::books::snapshots;
 use super::singles::{funding_rates, liquidations, open_interest, trades};
 use super::subscription::{StreamEvent, Subscription};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::market::engine::Market;
 use crate::market::instruments::names;
 use crate::market::query::error::MarketError;
@@ -17,12 +17,12 @@ use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 const USUAL_FREQUENCY: i64 = SECOND;
 
 impl Market {
-    /// Begins a channel: it sends what happens after `now` (Unix nanoseconds).
+    /// Begins a channel: it sends what happens after `now`.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses;
     /// [`MarketError::UnknownExchange`] and [`MarketError::UnknownSymbol`] by the rule of [`Market::check`].
-    pub fn subscribe(&self, channel: &Channel, now: i64) -> Result<Subscription, MarketError> {
+    pub fn subscribe(&self, channel: &Channel, now: UnixNanos) -> Result<Subscription, MarketError> {
         let Some(kind) = ChannelKind::find(&channel.kind) else {
             return Err(ParamError::new("type", ChannelKind::unknown(&channel.kind)).into());
         };
@@ -39,18 +39,18 @@ impl Market {
             channel: channel.clone(),
             kind,
             series: series(kind, channel, market.map(|market| &instruments[market])),
-            from: now.saturating_add(1),
+            from: now.plus(1),
             frequency: frequency.and_then(duration).unwrap_or(USUAL_FREQUENCY),
             last_book: None,
         })
     }
 
-    /// The events of a subscription from where it stands up to `until` (Unix nanoseconds, exclusive), in time order. The
+    /// The events of a subscription from where it stands up to `until` (exclusive), in time order. The
     /// subscription then stands there.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the data cannot be read.
-    pub fn events(&self, subscription: &mut Subscription, until: i64) -> Result<Vec<StreamEvent>, MarketError> {
+    pub fn events(&self, subscription: &mut Subscription, until: UnixNanos) -> Result<Vec<StreamEvent>, MarketError> {
         let mut events = Vec::new();
         if until <= subscription.from {
             return Ok(events);

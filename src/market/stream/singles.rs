@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
+use crate::clock::UnixNanos;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, Ticker, TickerField, Trade};
 use crate::market::trades::candles::{BUY, SELL};
@@ -12,18 +13,19 @@ use crate::protocol::stream::Payload;
 /// has the same name whenever and to whomever it is told, and no two of a source have the same.
 struct Namer {
     market: usize,
-    time: i64,
+    time: UnixNanos,
     place: u32,
 }
 
 impl Namer {
     fn of(market: usize) -> Self {
-        Self { market, time: i64::MIN, place: 0 }
+        Self { market, time: UnixNanos(i64::MIN), place: 0 }
     }
 
     fn name(&mut self, trade: &Trade) -> String {
-        self.place = if trade.time == self.time { self.place + 1 } else { 0 };
-        self.time = trade.time;
+        let time = UnixNanos(trade.time);
+        self.place = if time == self.time { self.place + 1 } else { 0 };
+        self.time = time;
         format!("{}{:05}{:05}", trade.time, self.market, self.place)
     }
 }
@@ -38,14 +40,14 @@ pub(in crate::market) fn trades(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
     each_trade(source, market, subscription.from..until, |trade| {
         let (id, price, amount) = (namer.name(trade), trade.price, trade.amount);
         let payload = Payload::Trade { id, price, amount, timestamp: trade.time.into() };
-        events.push(subscription.event(trade.time, Some(side(trade.buy)), payload));
+        events.push(subscription.event(UnixNanos(trade.time), Some(side(trade.buy)), payload));
     })
 }
 
@@ -54,19 +56,19 @@ pub(in crate::market) fn liquidations(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
     let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, window, now, visit);
     stretch(
         subscription.from..until,
-        |forced: &Trade| forced.time,
+        |forced: &Trade| UnixNanos(forced.time),
         read,
         |forced| {
             let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
             let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
-            events.push(subscription.event(forced.time, Some(side(forced.buy)), payload));
+            events.push(subscription.event(UnixNanos(forced.time), Some(side(forced.buy)), payload));
         },
     )
 }
@@ -76,7 +78,7 @@ pub(in crate::market) fn funding_rates(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     readings(source, market, subscription.from..until, |reading| {
@@ -84,7 +86,7 @@ pub(in crate::market) fn funding_rates(
             [TickerField::FundingRate, TickerField::PredictedRate].map(|field| reading.value(field));
         if funding_rate.or(predicted_funding_rate).is_some() {
             let payload = Payload::FundingRate { funding_rate, predicted_funding_rate, timestamp: reading.time.into() };
-            events.push(subscription.event(reading.time, None, payload));
+            events.push(subscription.event(UnixNanos(reading.time), None, payload));
         }
     })
 }
@@ -94,13 +96,13 @@ pub(in crate::market) fn open_interest(
     source: &dyn Source,
     market: usize,
     subscription: &Subscription,
-    until: i64,
+    until: UnixNanos,
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     readings(source, market, subscription.from..until, |reading| {
         if let Some(open_interest) = reading.value(TickerField::OpenInterest) {
             let payload = Payload::OpenInterest { open_interest, timestamp: reading.time.into() };
-            events.push(subscription.event(reading.time, None, payload));
+            events.push(subscription.event(UnixNanos(reading.time), None, payload));
         }
     })
 }
@@ -108,9 +110,9 @@ pub(in crate::market) fn open_interest(
 fn readings(
     source: &dyn Source,
     market: usize,
-    times: Range<i64>,
+    times: Range<UnixNanos>,
     visit: impl FnMut(&Ticker),
 ) -> Result<(), MarketError> {
     let read = |window, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, window, now, visit);
-    stretch(times, |reading: &Ticker| reading.time, read, visit)
+    stretch(times, |reading: &Ticker| UnixNanos(reading.time), read, visit)
 }

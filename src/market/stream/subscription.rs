@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixNanos, Window};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, SourceError, Trade};
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
@@ -10,8 +10,8 @@ use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, Stream
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
-    /// Unix nanoseconds at which it is known; the order of the stream.
-    pub at: i64,
+    /// When it is known; the order of the stream.
+    pub at: UnixNanos,
     /// The point that is sent.
     pub point: StreamPoint,
 }
@@ -22,8 +22,8 @@ pub struct Subscription {
     pub(in crate::market) channel: Channel,
     pub(in crate::market) kind: ChannelKind,
     pub(in crate::market) series: StreamSeries,
-    /// Unix nanoseconds: everything before was produced.
-    pub(in crate::market) from: i64,
+    /// Everything before was produced.
+    pub(in crate::market) from: UnixNanos,
     /// Nanoseconds between two ticks.
     pub(in crate::market) frequency: i64,
     /// Both sides of the book as last sent.
@@ -36,33 +36,32 @@ impl Subscription {
         &self.channel
     }
 
-    /// Unix nanoseconds up to which, exclusively, everything was produced.
-    pub fn produced_until(&self) -> i64 {
+    /// Up to when, exclusively, everything was produced.
+    pub fn produced_until(&self) -> UnixNanos {
         self.from
     }
 
     /// An event of this subscription's market.
-    pub(in crate::market) fn event(&self, at: i64, side: Option<&'static str>, payload: Payload) -> StreamEvent {
+    pub(in crate::market) fn event(&self, at: UnixNanos, side: Option<&'static str>, payload: Payload) -> StreamEvent {
         StreamEvent { at, point: StreamPoint { series: StreamSeries { side, ..self.series.clone() }, payload } }
     }
 
     /// The multiples of the frequency in the stretch that is to be produced.
-    pub(in crate::market) fn ticks(&self, until: i64) -> impl Iterator<Item = i64> + use<> {
-        let first =
-            self.from.saturating_add(self.frequency - 1).div_euclid(self.frequency).saturating_mul(self.frequency);
-        (first..until).step_by(usize::try_from(self.frequency).unwrap_or(usize::MAX))
+    pub(in crate::market) fn ticks(&self, until: UnixNanos) -> impl Iterator<Item = UnixNanos> + use<> {
+        let first = self.from.plus(self.frequency - 1).0.div_euclid(self.frequency).saturating_mul(self.frequency);
+        (first..until.0).step_by(usize::try_from(self.frequency).unwrap_or(usize::MAX)).map(UnixNanos)
     }
 }
 
-/// Visits what a source reads by seconds, cut to these Unix nanoseconds.
+/// Visits what a source reads by seconds, cut to these moments.
 pub(in crate::market) fn stretch<T>(
-    times: Range<i64>,
-    time: impl Fn(&T) -> i64,
-    read: impl FnOnce(Window, i64, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
+    times: Range<UnixNanos>,
+    time: impl Fn(&T) -> UnixNanos,
+    read: impl FnOnce(Window, UnixNanos, &mut dyn FnMut(&T)) -> Result<(), SourceError>,
     mut visit: impl FnMut(&T),
 ) -> Result<(), MarketError> {
-    let last = times.end.saturating_sub(1);
-    let window = Window { from: second_of(times.start), to: second_of(last).saturating_add(1) };
+    let last = times.end.plus(-1);
+    let window = Window { from: times.start.second().0, to: last.second().0.saturating_add(1) };
     read(window, last, &mut |event| {
         if time(event) >= times.start {
             visit(event);
@@ -71,13 +70,13 @@ pub(in crate::market) fn stretch<T>(
     Ok(())
 }
 
-/// All that happened to a market's trades in these Unix nanoseconds.
+/// All that happened to a market's trades between these moments.
 pub(in crate::market) fn each_trade(
     source: &dyn Source,
     market: usize,
-    times: Range<i64>,
+    times: Range<UnixNanos>,
     visit: impl FnMut(&Trade),
 ) -> Result<(), MarketError> {
     let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, window, now, visit);
-    stretch(times, |trade| trade.time, read, visit)
+    stretch(times, |trade: &Trade| UnixNanos(trade.time), read, visit)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::{Column, Series};
 use crate::encode;
 use crate::market::engine::Market;
@@ -26,17 +26,20 @@ fn channel(kind: &str) -> Channel {
 
 /// The points of a channel from `from` to `until` (Unix nanoseconds, both inclusive), in so many parts.
 fn points_of(market: &Market, channel: &Channel, from: i64, until: i64, parts: i64) -> Vec<Value> {
-    let mut subscription = market.subscribe(channel, from - 1).unwrap();
+    let mut subscription = market.subscribe(channel, UnixNanos(from - 1)).unwrap();
     let mut points: Vec<StreamPoint> = Vec::new();
     let mut last = i64::MIN;
     for part in 1..=parts {
         let to = from + (until + 1 - from) * part / parts;
-        for event in market.events(&mut subscription, to).unwrap() {
-            assert!(event.at >= last && event.at < to && event.at >= from, "{event:?}");
-            last = event.at;
+        for event in market.events(&mut subscription, UnixNanos(to)).unwrap() {
+            assert!(
+                event.at >= UnixNanos(last) && event.at < UnixNanos(to) && event.at >= UnixNanos(from),
+                "{event:?}"
+            );
+            last = event.at.0;
             points.push(event.point);
         }
-        assert_eq!(subscription.produced_until(), to);
+        assert_eq!(subscription.produced_until(), UnixNanos(to));
     }
     let frame: Value = serde_json::from_slice(&encode::record(&Frame { points: &points }).unwrap()).unwrap();
     frame["points"].as_array().unwrap().clone()
@@ -49,7 +52,7 @@ fn time(value: &Value) -> i64 {
 /// The series of a minute's point, as of its end.
 fn minute(market: &Market, more: &str, start: i64) -> Vec<Series> {
     let text = format!("exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT&interval=MINUTE&period=60&from={start}&{more}");
-    market.points(&PointsQuery::parse(&text).unwrap(), (start + 60) * SECOND - 1).unwrap()
+    market.points(&PointsQuery::parse(&text).unwrap(), UnixNanos((start + 60) * SECOND - 1)).unwrap()
 }
 
 fn number(series: &Series, name: &str) -> f64 {
@@ -217,8 +220,8 @@ fn gauges_are_sent_as_they_read() {
 #[test]
 fn a_point_is_spelt_as_the_supplement_spells_it() {
     let market = demo();
-    let mut subscription = market.subscribe(&channel("TRADE"), START * SECOND).unwrap();
-    let event = market.events(&mut subscription, START * SECOND + MINUTE).unwrap().remove(0);
+    let mut subscription = market.subscribe(&channel("TRADE"), UnixNanos(START * SECOND)).unwrap();
+    let event = market.events(&mut subscription, UnixNanos(START * SECOND + MINUTE)).unwrap().remove(0);
     let text = String::from_utf8(encode::record(&Frame { points: &[event.point] }).unwrap()).unwrap();
     let start = "{\"points\":[{\"series\":{\"type\":\"TRADE\",\"symbol\":\"BTCUSDT\",\"exchange\":\"BINANCE_FUTURES\",\
                  \"normalizedSymbol\":\"BTC-USDT\",\"category\":\"PERPETUAL\",\"side\":\"";
@@ -262,16 +265,18 @@ fn markets_without_data_are_silent_and_wrong_channels_are_refused() {
         (channel("VOLUME_PROFILE_AGG").with("quote", "EUR"), "EUR"),
         (channel("TRADE_AGG").with("batchInterval", "2s"), "200ms, 1s, 5s"),
     ] {
-        let Err(MarketError::Invalid(error)) = market.subscribe(&channel, from) else { panic!("{channel:?}") };
+        let Err(MarketError::Invalid(error)) = market.subscribe(&channel, UnixNanos(from)) else {
+            panic!("{channel:?}")
+        };
         assert!(error.to_string().contains(word), "{error}");
     }
     let unknown = [Channel::new("TRADE", "NOWHERE", "BTCUSDT"), Channel::new("TRADE", "BYBIT", "BTCUSD")];
-    let refusals = unknown.each_ref().map(|channel| market.subscribe(channel, from).unwrap_err());
+    let refusals = unknown.each_ref().map(|channel| market.subscribe(channel, UnixNanos(from)).unwrap_err());
     assert!(matches!(&refusals[0], MarketError::UnknownExchange(error) if error.to_string().contains("NOWHERE")));
     assert!(
         matches!(&refusals[1], MarketError::UnknownSymbol(error) if error.problem.ends_with("did you mean BTCUSDT?"))
     );
     let lenient = demo().with_strict_symbols(false);
-    assert!(lenient.subscribe(&unknown[0], from).is_err());
+    assert!(lenient.subscribe(&unknown[0], UnixNanos(from)).is_err());
     assert!(points_of(&lenient, &unknown[1], from, until, 1).is_empty());
 }

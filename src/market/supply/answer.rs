@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{Window, nanos_of, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, Name, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -29,11 +29,11 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let mut pending = snapshots.iter().peekable();
     let mut latest = None;
     for start in buckets.starts() {
-        while let Some(next) = pending.next_if(|next| next.time < start + buckets.interval.seconds) {
+        while let Some(next) = pending.next_if(|next| next.time.0 < start + buckets.interval.seconds) {
             latest = Some(next);
         }
         for row in latest.into_iter().flat_map(|snapshot| &snapshot.rows) {
-            table.push(nanos_of(start), row);
+            table.push(UnixSecond(start).nanos().0, row);
         }
     }
     let id = SeriesId {
@@ -49,13 +49,13 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 /// Market capitalizations as of a moment, each looked up once.
 pub(in crate::market) struct Marketcaps<'a> {
     source: &'a dyn Source,
-    now: i64,
+    now: UnixNanos,
     known: HashMap<String, f64>,
 }
 
 impl<'a> Marketcaps<'a> {
-    /// Those of a source as of `now` (Unix nanoseconds).
-    pub(in crate::market) fn new(source: &'a dyn Source, now: i64) -> Self {
+    /// Those of a source as of `now`.
+    pub(in crate::market) fn new(source: &'a dyn Source, now: UnixNanos) -> Self {
         Self { source, now, known: HashMap::new() }
     }
 
@@ -69,7 +69,7 @@ impl<'a> Marketcaps<'a> {
         }
         let mut latest = 0.0;
         if let Some(token) = self.source.tokens().iter().position(|token| token.coin == coin) {
-            let after = second_of(self.now) + 1;
+            let after = self.now.second().0 + 1;
             self.source.supply(token, Window { from: after, to: after }, self.now, &mut |snapshot| {
                 latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
             })?;

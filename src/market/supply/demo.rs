@@ -1,6 +1,6 @@
 //! The demo's token supply: a snapshot of every coin at 00:00 UTC, priced by the coin's path.
 
-use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, Window};
+use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, UnixMinute, UnixSecond, Window};
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
@@ -208,9 +208,9 @@ impl TokenTraits {
     }
 
     /// Coins in circulation at a second.
-    fn circulating(&self, at: i64) -> f64 {
+    fn circulating(&self, at: UnixSecond) -> f64 {
         let facts = self.facts();
-        let year = 2_015.0 + (at - BEGIN) as f64 / YEAR;
+        let year = 2_015.0 + (at.0 - BEGIN) as f64 / YEAR;
         let next = facts.circulating.partition_point(|(since, _)| *since <= year);
         let before = facts.circulating[next.saturating_sub(1)];
         let coins = match facts.circulating.get(next) {
@@ -241,8 +241,14 @@ impl DemoSupply {
         &self.tokens
     }
 
-    /// Visits the last snapshot before a window and those in it, none after the second `now`.
-    pub(in crate::market) fn visit(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) {
+    /// Visits the last snapshot before a window and those in it, none after `now`.
+    pub(in crate::market) fn visit(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixSecond,
+        visit: &mut dyn FnMut(Supply),
+    ) {
         times(window, now).for_each(|time| visit(snapshot(&self.traits, token, time)));
     }
 }
@@ -254,32 +260,36 @@ fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<Tok
         let markets: Vec<_> =
             instruments.iter().zip(traits).filter(|(instrument, _)| instrument.coin == facts.coin).collect();
         let Some((instrument, first)) = markets.first() else { continue };
-        tokens.push(Token { coin: facts.coin.to_owned(), name: instrument.coin_name.clone(), available_since: BEGIN });
+        tokens.push(Token {
+            coin: facts.coin.to_owned(),
+            name: instrument.coin_name.clone(),
+            available_since: UnixSecond(BEGIN),
+        });
         let minute_amount = markets.iter().map(|(_, market)| market.minute_amount).sum();
         details.push(TokenTraits { path: first.path, facts: place, minute_amount });
     }
     (tokens, details)
 }
 
-/// Times of the snapshots to visit: the last before a window and those in it, none after the second `now`.
-fn times(Window { from, to }: Window, now: i64) -> impl Iterator<Item = i64> {
-    let before = from.saturating_sub(1).min(now).min(END - 1);
+/// Times of the snapshots to visit: the last before a window and those in it, none after `now`.
+fn times(Window { from, to }: Window, now: UnixSecond) -> impl Iterator<Item = UnixSecond> {
+    let before = from.saturating_sub(1).min(now.0).min(END - 1);
     let first = (before - before.rem_euclid(DAY)).max(BEGIN);
-    let end = to.max(from).min(now.saturating_add(1)).min(END);
-    (first..end).step_by(DAY as usize)
+    let end = to.max(from).min(now.0.saturating_add(1)).min(END);
+    (first..end).step_by(DAY as usize).map(UnixSecond)
 }
 
 /// The snapshot of a token at a second that [`times`] told.
-fn snapshot(tokens: &[TokenTraits], token: usize, time: i64) -> Supply {
+fn snapshot(tokens: &[TokenTraits], token: usize, time: UnixSecond) -> Supply {
     let (one, facts) = (&tokens[token], tokens[token].facts());
-    let caps: Vec<f64> = tokens.iter().map(|token| token.path.price(time / 60) * token.circulating(time)).collect();
-    let usd_price = one.path.price(time / 60);
+    let caps: Vec<f64> = tokens.iter().map(|token| token.path.price(time.minute()) * token.circulating(time)).collect();
+    let usd_price = one.path.price(time.minute());
     let circulating = one.circulating(time);
     let total = if facts.existing > 0.0 { facts.existing } else { circulating };
     let max = if facts.most.is_finite() { facts.most } else { f64::NAN };
     let row = SupplyRow {
         marketcap: caps[token],
-        first_marketcap: one.path.price(BEGIN / 60) * one.circulating(BEGIN),
+        first_marketcap: one.path.price(UnixSecond(BEGIN).minute()) * one.circulating(UnixSecond(BEGIN)),
         dominance: 100.0 * caps[token] / (caps.iter().sum::<f64>() * (1.0 + others(tokens, time))),
         circulating,
         total,
@@ -293,7 +303,7 @@ fn snapshot(tokens: &[TokenTraits], token: usize, time: i64) -> Supply {
         price: usd_price,
     };
     let on_chain = |(chain, contract, part): &Chain| {
-        let wave = 0.3 * smooth(place(&[one.path.seed(), SALT, chain.len() as u64]), (time / DAY) as f64 / 40.0);
+        let wave = 0.3 * smooth(place(&[one.path.seed(), SALT, chain.len() as u64]), (time.0 / DAY) as f64 / 40.0);
         SupplyRow {
             // What nobody measures is unknown, not nothing.
             locked: if *part > 0.0 { row.marketcap * part * wave.exp() } else { f64::NAN },
@@ -306,17 +316,23 @@ fn snapshot(tokens: &[TokenTraits], token: usize, time: i64) -> Supply {
 }
 
 /// Market capitalization of the coins that the demo does not list, in parts of those that it does.
-fn others(tokens: &[TokenTraits], time: i64) -> f64 {
+fn others(tokens: &[TokenTraits], time: UnixSecond) -> f64 {
     let seed = tokens.first().map_or(0, |token| token.path.seed()) ^ SALT;
-    0.16 + 0.06 * smooth(seed, (time / DAY) as f64 / 60.0)
+    0.16 + 0.06 * smooth(seed, (time.0 / DAY) as f64 / 60.0)
 }
 
 /// What the coin's markets trade in the day before, USD, on the average that their trades are drawn around.
-fn volume(token: &TokenTraits, time: i64) -> f64 {
+fn volume(token: &TokenTraits, time: UnixSecond) -> f64 {
     let step = MINUTES_PER_DAY / LOOKS;
-    let parts = (time / 60 - MINUTES_PER_DAY..time / 60).step_by(step as usize);
+    let end = time.minute().0;
+    let parts = (end - MINUTES_PER_DAY..end).step_by(step as usize);
     token.minute_amount
-        * parts.map(|from| token.path.due(from, from + step) * token.path.price(from + step / 2)).sum::<f64>()
+        * parts
+            .map(|from| {
+                token.path.due(UnixMinute(from), UnixMinute(from + step))
+                    * token.path.price(UnixMinute(from + step / 2))
+            })
+            .sum::<f64>()
 }
 
 #[cfg(test)]
@@ -324,7 +340,9 @@ mod tests {
     use super::*;
 
     fn days(from: i64, to: i64, now: i64) -> Vec<i64> {
-        times(Window { from: BEGIN + from, to: BEGIN + to }, BEGIN + now).map(|time| time - BEGIN).collect()
+        times(Window { from: BEGIN + from, to: BEGIN + to }, UnixSecond(BEGIN + now))
+            .map(|time| time.0 - BEGIN)
+            .collect()
     }
 
     #[test]
@@ -337,8 +355,12 @@ mod tests {
         assert_eq!(days(5 * DAY, 9 * DAY, 5 * DAY - 1), [4 * DAY]);
         assert_eq!(days(7 * DAY, 9 * DAY, 5 * DAY), [5 * DAY]);
         assert!(days(0, 9 * DAY, -1).is_empty());
-        assert_eq!(times(Window { from: END + DAY, to: i64::MAX }, i64::MAX).collect::<Vec<_>>(), [END - DAY]);
+        assert_eq!(
+            times(Window { from: END + DAY, to: i64::MAX }, UnixSecond(i64::MAX)).collect::<Vec<_>>(),
+            [UnixSecond(END - DAY)]
+        );
     }
+
     #[test]
     fn supplies_follow_their_schedules() {
         let (_, tokens) = {
@@ -346,14 +368,14 @@ mod tests {
             tokens(&instruments, &traits)
         };
         let of = |coin: &str, second: i64| {
-            tokens.iter().find(|token| token.facts().coin == coin).unwrap().circulating(second)
+            tokens.iter().find(|token| token.facts().coin == coin).unwrap().circulating(UnixSecond(second))
         };
         // Between the halvings of 2020 and 2024 there were 900 new Bitcoins a day.
         let (from, to) = (1_609_459_200, 1_640_995_200); // the year 2021
         assert!(((of("BTC", to) - of("BTC", from)) / 365.0 - 900.0).abs() < 20.0);
         for token in &tokens {
             let facts = token.facts();
-            let years = (0..80).map(|year| token.circulating(BEGIN + year * 365 * DAY));
+            let years = (0..80).map(|year| token.circulating(UnixSecond(BEGIN + year * 365 * DAY)));
             assert!(years.clone().all(|coins| coins > 0.0 && coins <= facts.most), "{}", facts.coin);
             let steps: Vec<f64> = years.collect();
             assert!(steps.windows(2).all(|two| (0.8..12.0).contains(&(two[1] / two[0]))), "{}", facts.coin);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::clock::{Window, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::raw::{SourceError, Supply, SupplyRow, Token};
 use crate::market::store::layout::Dataset;
 use crate::market::store::unpartitioned::UnpartitionedTable;
@@ -58,12 +58,12 @@ pub(in crate::market) struct Supplies {
 impl Supplies {
     /// Opens the supply of a store. Of two files that tell a token's snapshot of one time, the last by name counts.
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
-        let mut known: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
+        let mut known: BTreeMap<(String, String), BTreeMap<UnixSecond, Vec<SupplyRow>>> = BTreeMap::new();
         for lines in SUPPLY.read_all(root)? {
-            let mut of_file: BTreeMap<(String, String), BTreeMap<i64, Vec<SupplyRow>>> = BTreeMap::new();
+            let mut of_file: BTreeMap<(String, String), BTreeMap<UnixSecond, Vec<SupplyRow>>> = BTreeMap::new();
             for line in lines {
                 let snapshots = of_file.entry((line.coin, line.name)).or_default();
-                snapshots.entry(second_of(line.time)).or_default().push(line.row);
+                snapshots.entry(UnixNanos(line.time).second()).or_default().push(line.row);
             }
             for (token, snapshots) in of_file {
                 known.entry(token).or_default().extend(snapshots);
@@ -74,7 +74,7 @@ impl Supplies {
             let Some((&available_since, first)) = snapshots.first_key_value() else { continue };
             let baseline = first.first().map_or(f64::NAN, |row| row.marketcap);
             supplies.tokens.push(Token { coin, name, available_since });
-            let complete = |(time, mut rows): (i64, Vec<SupplyRow>)| {
+            let complete = |(time, mut rows): (UnixSecond, Vec<SupplyRow>)| {
                 for row in rows.iter_mut().filter(|row| row.first_marketcap.is_nan()) {
                     row.first_marketcap = baseline;
                 }
@@ -94,17 +94,23 @@ impl Supplies {
         self.tokens.iter().find(|token| token.coin == coin).map_or_else(String::new, |token| token.name.clone())
     }
 
-    /// Unix seconds of the last snapshot of any token.
-    pub(in crate::market) fn last_time(&self) -> Option<i64> {
+    /// The last snapshot of any token.
+    pub(in crate::market) fn last_time(&self) -> Option<UnixSecond> {
         self.snapshots.iter().filter_map(|snapshots| Some(snapshots.last()?.time)).max()
     }
 
-    /// Visits the latest snapshot before a window and those in it, none after the second `now`.
-    pub(in crate::market) fn visit(&self, token: usize, window: Window, now: i64, visit: &mut dyn FnMut(Supply)) {
+    /// Visits the latest snapshot before a window and those in it, none after `now`.
+    pub(in crate::market) fn visit(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixSecond,
+        visit: &mut dyn FnMut(Supply),
+    ) {
         let snapshots = &self.snapshots[token];
         let end = snapshots.partition_point(|snapshot| snapshot.time <= now);
-        let begin = snapshots[..end].partition_point(|snapshot| snapshot.time < window.from).saturating_sub(1);
-        let within = snapshots[begin..end].iter().filter(|snapshot| snapshot.time < window.to.max(window.from));
+        let begin = snapshots[..end].partition_point(|snapshot| snapshot.time.0 < window.from).saturating_sub(1);
+        let within = snapshots[begin..end].iter().filter(|snapshot| snapshot.time.0 < window.to.max(window.from));
         within.for_each(|snapshot| visit(snapshot.clone()));
     }
 }
@@ -122,7 +128,9 @@ mod tests {
 
     fn visited(supplies: &Supplies, token: usize, from: i64, to: i64, now: i64) -> Vec<(i64, usize)> {
         let mut seen = Vec::new();
-        supplies.visit(token, Window { from, to }, now, &mut |supply| seen.push((supply.time, supply.rows.len())));
+        supplies.visit(token, Window { from, to }, UnixSecond(now), &mut |supply| {
+            seen.push((supply.time.0, supply.rows.len()));
+        });
         seen
     }
 
@@ -159,7 +167,7 @@ mod tests {
         );
         let supplies = Supplies::open(folder.path()).unwrap();
         let tokens: Vec<(&str, i64)> =
-            supplies.tokens().iter().map(|token| (&*token.name, token.available_since)).collect();
+            supplies.tokens().iter().map(|token| (&*token.name, token.available_since.0)).collect();
         assert_eq!(tokens, [("Chainlink", 10), ("Terra", 30), ("Terra Classic", 15)]);
         assert_eq!(visited(&supplies, 0, 0, 100, 100), [(10, 1), (20, 2)]);
         assert_eq!(visited(&supplies, 0, 15, 20, 100), [(10, 1)]);
@@ -169,11 +177,11 @@ mod tests {
         assert!(visited(&supplies, 0, 0, 10, 100).is_empty() && visited(&supplies, 0, 0, 10, 9).is_empty());
         let mut baselines = Vec::new();
         let keep = &mut |supply: Supply| baselines.extend(supply.rows.iter().map(|row| row.first_marketcap));
-        supplies.visit(0, Window { from: 0, to: 100 }, 100, keep);
+        supplies.visit(0, Window { from: 0, to: 100 }, UnixSecond(100), keep);
         assert_eq!(baselines, [5.0, 5.0, 3.0]); // what a file tells stays
         assert_eq!(
             (supplies.last_time(), &*supplies.coin_name("LUNA"), &*supplies.coin_name("X")),
-            (Some(30), "Terra", "")
+            (Some(UnixSecond(30)), "Terra", "")
         );
     }
 }

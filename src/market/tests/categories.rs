@@ -1,6 +1,7 @@
 //! Dated futures beside perpetuals, and the sizes that symbols and books tell.
 
 use super::*;
+use crate::clock::UnixNanos;
 use crate::market::raw::RawData;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DiscoveryList, Filters, MarketsQuery, Selection};
@@ -118,7 +119,8 @@ fn a_market_with_a_book_alone_has_a_block_size() {
     let mut dumps = Dumps::default();
     dumps.book("BYBIT/XRPUSDT", DAY, (1.9531, 10.0), (1.9533, 10.0));
     let (_folder, market) = dumps.market();
-    let sizes = |now: i64| market.list(DiscoveryList::BlockSizes, &Filters::default(), now).unwrap().to_string();
+    let sizes =
+        |now: i64| market.list(DiscoveryList::BlockSizes, &Filters::default(), UnixNanos(now)).unwrap().to_string();
     // 1.9532 / 10 / 3500 is 0.0000558, and the nearest of 1, 2, 5 that is a multiple of 0.0001 is that.
     assert_eq!(sizes((DAY + 5) * 1_000_000_000), "[0.0001]");
     assert_eq!(sizes((DAY - 5) * 1_000_000_000), "[0]", "nothing is told before its first event");

@@ -1,6 +1,7 @@
 //! The rate of a quote in USD: that of the minute's best market, and the same for every type and for the listing.
 
 use super::*;
+use crate::clock::UnixNanos;
 use crate::protocol::MarketsQuery;
 
 const USD: &str = "transform.normalize.quote=USD";
@@ -111,7 +112,8 @@ fn every_type_and_the_listing_use_the_same_rate() {
     near(lists(&of("VENUE_LIQUIDATION_AGG"), "levels"), &[4.096, 2_048.0]);
     // Blocks of 0.01 USD: the bid at 4.096 in 4.09, the ask at 8.192 in 8.19.
     near(lists(&of("BLOCK_BOOK_SNAPSHOT_AGG"), "levels"), &[4.09, 12_288.0, 8.19, 32_768.0]);
-    let page = market.markets(&MarketsQuery::parse("coin=XRP").unwrap(), (MINUTE + 60) * 1_000_000_000).unwrap();
+    let page =
+        market.markets(&MarketsQuery::parse("coin=XRP").unwrap(), UnixNanos((MINUTE + 60) * 1_000_000_000)).unwrap();
     near(vec![page.symbols[0].volume_24h_usd], &[4_096.0]);
 }
 

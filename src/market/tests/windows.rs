@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::encode;
 use crate::protocol::Interval;
 
@@ -182,7 +182,8 @@ type PointsById = BTreeMap<String, Vec<serde_json::Value>>;
 
 fn points_by_id(market: &Market, query: &str, (from, end): (i64, i64), now: i64) -> Result<PointsById, String> {
     let query = format!("{query}&from={from}&period={}", end - from);
-    let series = market.points(&PointsQuery::parse(&query).unwrap(), now).map_err(|problem| problem.to_string())?;
+    let series =
+        market.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(now)).map_err(|problem| problem.to_string())?;
     let body: serde_json::Value = serde_json::from_slice(&encode::points(&series, false)).unwrap();
     let mut by_id = PointsById::new();
     for one in body["series"].as_array().into_iter().flatten() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::{UnixSecond, nanos_of};
+use crate::clock::UnixSecond;
 use crate::columns::{Column, NO_TIME, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -196,7 +196,7 @@ fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series {
     Series {
         id: SeriesId { side: side.name(), ..id }.into(),
         shape: Shape::Table,
-        timestamps: bars.iter().map(|bar| nanos_of(bar.start)).collect(),
+        timestamps: bars.iter().map(|bar| UnixSecond(bar.start).nanos().0).collect(),
         columns: vec![
             floats("open", &|bar| bar.open),
             floats("high", &|bar| bar.high),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::clock::{MINUTES_PER_DAY, SECOND, UnixSecond, Window};
+use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::BEGIN;
@@ -32,7 +32,7 @@ const PARTS: usize = 1 << HALVINGS;
 /// Part of a minute's volume that comes with the price's change.
 const CHASED: f64 = 0.55;
 
-/// The venue's distance to the common price at a Unix minute (with its part), as a fraction: within a few hundredths of a
+/// The venue's distance to the common price at a minute (with its part), as a fraction: within a few hundredths of a
 /// percent.
 pub(in crate::market) fn premium(traits: &Traits, minute: f64) -> f64 {
     let hours = minute / 60.0;
@@ -49,8 +49,8 @@ fn mood(traits: &Traits, hours: f64) -> f64 {
 }
 
 /// The venue's price as a multiple of the common one.
-pub(in crate::market) fn basis(traits: &Traits, minute: i64) -> f64 {
-    1.0 + premium(traits, minute as f64)
+pub(in crate::market) fn basis(traits: &Traits, minute: UnixMinute) -> f64 {
+    1.0 + premium(traits, minute.0 as f64)
 }
 
 /// The minutes of a window that [`highest`] looks at, for all markets of a coin.
@@ -58,25 +58,25 @@ pub(in crate::market) fn peaks(path: &Path, minutes: (i64, i64)) -> Peaks {
     path.peaks(minutes, within_minute(HALVINGS))
 }
 
-/// The highest price that a market trades at in the Unix minutes `minutes`, which `peaks` of its coin must have. `high` tells a
+/// The highest price that a market trades at in the minutes `minutes`, which `peaks` of its coin must have. `high` tells a
 /// minute's highest price; only minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(in crate::market) fn highest(
     traits: &Traits,
     peaks: &mut Peaks,
     minutes: Range<i64>,
     floor: Option<f64>,
-    high: impl FnMut(i64) -> Option<f64>,
+    high: impl FnMut(UnixMinute) -> Option<f64>,
 ) -> Option<f64> {
     let dearest = (1.0 + traits.premium + MOOD + STRAY) * (1.0 + HALF_SPREAD);
     let above = |price: f64| price * dearest + 10f64.powi(-traits.price_decimals);
     traits.path.highest(peaks, minutes, above, floor, high)
 }
 
-/// The common price at the eighths of a Unix minute.
-fn walk(traits: &Traits, minute: i64, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
+/// The common price at the eighths of a minute.
+fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
     let mut prices = [0.0; PARTS + 1];
     (prices[0], prices[PARTS]) = (open, close);
-    let hash = mix(traits.path.seed() ^ minute as u64);
+    let hash = mix(traits.path.seed() ^ minute.0 as u64);
     for halving in 0..HALVINGS {
         let step = PARTS >> halving;
         let draw = 0.5 * open * deviation / 2f64.powi(halving).sqrt();
@@ -89,15 +89,15 @@ fn walk(traits: &Traits, minute: i64, [open, close]: [f64; 2], deviation: f64) -
     prices
 }
 
-/// Visits the trades of a Unix minute in time order. `block` is the one that holds the minute.
-pub(in crate::market) fn trades(traits: &Traits, block: &Block, minute: i64, mut visit: impl FnMut(&Trade)) {
-    let index = (minute - block.start) as usize;
+/// Visits the trades of a minute in time order. `block` is the one that holds the minute.
+pub(in crate::market) fn trades(traits: &Traits, block: &Block, minute: UnixMinute, mut visit: impl FnMut(&Trade)) {
+    let index = (minute.0 - block.start.0) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
     let deviation = traits.path.minute_deviation() * block.wildness(minute);
     let prices = walk(traits, minute, [open, close], deviation);
     let basis = basis(traits, minute);
     let due = block.volume(minute);
-    let hash = mix(traits.seed ^ minute as u64);
+    let hash = mix(traits.seed ^ minute.0 as u64);
     let count = FEWEST + (hash % FEWEST) + (due * 2.5).min(FEWEST as f64) as u64;
     // The usual change of a minute is 0.8 deviations.
     let chased = (close / open - 1.0).abs() / (0.8 * deviation);
@@ -121,7 +121,7 @@ pub(in crate::market) fn trades(traits: &Traits, block: &Block, minute: i64, mut
         let paid = if buy { 1.0 + HALF_SPREAD } else { 1.0 - HALF_SPREAD };
         let price = (prices[part] + change * (at - part as f64)) * basis * paid;
         visit(&Trade {
-            time: minute * 60 * SECOND + offset / 1_000_000 * 1_000_000,
+            time: minute.nanos().0 + offset / 1_000_000 * 1_000_000,
             price: round(price, traits.price_decimals).max(tick),
             // Sizes are spread widely: many small ones, few large.
             amount: round(mean * (1.1 * normal(second) - 0.6).exp(), traits.amount_decimals).max(lot),
@@ -151,18 +151,18 @@ impl CoinTrades {
         &self.coins
     }
 
-    /// The bar of a Unix minute's trades up to `now`.
-    pub(in crate::market) fn bar(&self, market: usize, minute: i64, now: i64) -> Option<Bar> {
+    /// The bar of a minute's trades up to `now`.
+    pub(in crate::market) fn bar(&self, market: usize, minute: UnixMinute, now: UnixNanos) -> Option<Bar> {
         let traits = &self.coins.traits[market];
         coins::bar(TRADES, traits, &self.coins.block(traits, minute), minute, now)
     }
 
     /// The last minute bar that starts before `before`.
-    pub(in crate::market) fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Option<Bar> {
+    pub(in crate::market) fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Option<Bar> {
         // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
         minutes(Window { from: before.0 - 3_600, to: before.0 }, now)
             .rev()
-            .find_map(|minute| self.bar(market, minute, now))
+            .find_map(|minute| self.bar(market, UnixMinute(minute), now))
     }
 
     /// The price step of a market.
@@ -178,10 +178,10 @@ impl CoinTrades {
         market: usize,
         floor: Option<f64>,
         window: Window,
-        now: i64,
+        now: UnixNanos,
     ) -> Option<f64> {
         let traits = &self.coins.traits[market];
-        let high = |minute: i64| self.bar(market, minute, now).map(|bar| bar.high);
+        let high = |minute: UnixMinute| self.bar(market, minute, now).map(|bar| bar.high);
         let Range { start: first, end } = minutes(window, now);
         // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
         let days = (
@@ -193,9 +193,11 @@ impl CoinTrades {
         highest(traits, &mut peaks, first..end, floor, high)
     }
 
-    /// Unix nanoseconds of the first trade of a market; a book stands from then on.
-    pub(in crate::market) fn first(&self, market: usize) -> Option<i64> {
-        let mut minutes = minutes(Window { from: BEGIN, to: BEGIN + 60 }, i64::MAX);
-        minutes.find_map(|minute| self.bar(market, minute, i64::MAX)).map(|bar| bar.first)
+    /// The moment of the first trade of a market; a book stands from then on.
+    pub(in crate::market) fn first(&self, market: usize) -> Option<UnixNanos> {
+        let mut minutes = minutes(Window { from: BEGIN, to: BEGIN + 60 }, UnixNanos(i64::MAX));
+        minutes
+            .find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX)))
+            .map(|bar| UnixNanos(bar.first))
     }
 }

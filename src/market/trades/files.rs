@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Table, read_parquet_within};
-use crate::clock::{nanos_of, second_of};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
@@ -33,8 +33,7 @@ pub(in crate::market) struct PartitionPath<'a> {
     pub(in crate::market) store: &'a Path,
     /// Exchange and symbol.
     pub(in crate::market) market: (&'a str, &'a str),
-    /// Unix day.
-    pub(in crate::market) day: i64,
+    pub(in crate::market) day: UnixDay,
     /// What goes into the store with it, and counts as if it were there.
     pub(in crate::market) change: &'a Change,
 }
@@ -107,7 +106,7 @@ pub(in crate::market) fn bar_table(bars: &[Bar]) -> Table {
         |name: &str, value: fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
     let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
     vec![
-        times("time", |bar| nanos_of(bar.start)),
+        times("time", |bar| UnixSecond(bar.start).nanos().0),
         floats("open", |bar| bar.open),
         floats("high", |bar| bar.high),
         floats("low", |bar| bar.low),
@@ -125,11 +124,15 @@ pub(in crate::market) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceEr
     trades_of(Columns::read(path)?)
 }
 
-/// The trades of a file whose times lie in `[from, to)`, in Unix nanoseconds; of the rest as little is read as possible.
-pub(in crate::market) fn read_trades_within(path: &Path, from: i64, to: i64) -> Result<Vec<Trade>, SourceError> {
-    let table = read_parquet_within(path, "time", from, to).map_err(|error| SourceError(error.to_string()))?;
+/// The trades of a file whose times lie in `[from, to)`; of the rest as little is read as possible.
+pub(in crate::market) fn read_trades_within(
+    path: &Path,
+    from: UnixNanos,
+    to: UnixNanos,
+) -> Result<Vec<Trade>, SourceError> {
+    let table = read_parquet_within(path, "time", from.0, to.0).map_err(|error| SourceError(error.to_string()))?;
     let mut trades = trades_of(Columns::of(path, table))?;
-    trades.retain(|trade| (from..to).contains(&trade.time));
+    trades.retain(|trade| (from.0..to.0).contains(&trade.time));
     Ok(trades)
 }
 
@@ -147,7 +150,7 @@ pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError>
     let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];
     let values = names.iter().map(|name| columns.floats(name)).collect::<Result<Vec<_>, _>>()?;
     let bar = |row: usize| Bar {
-        start: second_of(starts[row]),
+        start: UnixNanos(starts[row]).second().0,
         open: values[0][row],
         high: values[1][row],
         low: values[2][row],

@@ -12,6 +12,7 @@ use super::streamed::Streamed;
 use super::trade_row::{TRADE_COLUMNS, trade};
 use super::{overlap, streamed, writer};
 use crate::archive::{ArchiveError, Unplaced};
+use crate::clock::UnixDay;
 use crate::market::ingest::folders::Dump;
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::task::{Task, collect};
@@ -60,7 +61,7 @@ pub(in crate::market) fn ingest_files(
 struct DayFile<'a> {
     path: &'a Path,
     market: (&'a str, &'a str),
-    day: i64,
+    day: UnixDay,
 }
 
 impl<'a> DayFile<'a> {
@@ -77,7 +78,7 @@ impl<'a> DayFile<'a> {
 struct Making {
     change: Change,
     /// Whose files it has.
-    days: Vec<i64>,
+    days: Vec<UnixDay>,
     report: IngestReport,
 }
 
@@ -111,7 +112,7 @@ impl<'a> Market<'a> {
             again = false;
             for other in 0..self.files.len() {
                 let day = self.files[other].day;
-                if making.days.iter().any(|own| (own - day).abs() <= REACH) {
+                if making.days.iter().any(|own| (own.0 - day.0).abs() <= REACH) {
                     again |= self.read_outdated(other, &mut making)?;
                 }
             }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::files::{PartitionPath, read_bars, read_trades_within};
 use crate::archive::{Metadata, read_content_hash, read_metadata};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixDay, UnixNanos};
 use crate::market::raw::Trade;
 
 /// A day's file reaches into the day before and the day after, so two files that are two days apart may meet.
@@ -32,7 +32,7 @@ pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
     let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
     let holds_the_same = |one: &str| {
         let (day, hash) = one.split_once(':')?;
-        let other = PartitionPath { day: day.parse().ok()?, ..*place };
+        let other = PartitionPath { day: UnixDay(day.parse().ok()?), ..*place };
         (read_content_hash(&other.found(place.pair.events))? == hash).then_some(())
     };
     match value(CUT_AGAINST) {
@@ -43,15 +43,15 @@ pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
 }
 
 struct Neighbour {
-    day: i64,
+    day: UnixDay,
     path: PathBuf,
     /// Whether it had a trade.
     met: bool,
     /// Times of its first and last trade.
-    first: i64,
-    last: i64,
+    first: UnixNanos,
+    last: UnixNanos,
     /// Until when, exclusively, its trades are counted below.
-    read_until: i64,
+    read_until: UnixNanos,
     /// Its trades since the last piece began, and how many of each were not met yet.
     unmet: HashMap<Key, u32>,
 }
@@ -66,13 +66,14 @@ fn key(trade: &Trade) -> Key {
 impl Overlap {
     /// Looks at the neighbours of a place. One that cannot be read holds nothing: its own dump makes it anew.
     pub(in crate::market) fn of(place: &PartitionPath<'_>) -> Self {
-        let days = (place.day - REACH..=place.day + REACH).filter(|&day| day != place.day);
+        let days = (place.day.0 - REACH..=place.day.0 + REACH).map(UnixDay).filter(|&day| day != place.day);
         let neighbours = days.filter_map(|day| {
             let place = PartitionPath { day, ..*place };
             let bars = read_bars(&place.found(place.pair.minutes)).ok()?;
             let (first, last) = (bars.iter().map(|bar| bar.first).min()?, bars.iter().map(|bar| bar.last).max()?);
             let path = place.found(place.pair.events);
-            Some(Neighbour { day, path, met: false, first, last, read_until: i64::MIN, unmet: HashMap::new() })
+            let (first, last, read_until) = (UnixNanos(first), UnixNanos(last), UnixNanos(i64::MIN));
+            Some(Neighbour { day, path, met: false, first, last, read_until, unmet: HashMap::new() })
         });
         Self { neighbours: neighbours.collect(), left_out: 0 }
     }
@@ -86,7 +87,7 @@ impl Overlap {
     /// out are to be looked at again.
     fn cut_against(&self) -> String {
         let met = self.neighbours.iter().filter(|other| other.met);
-        let hashes = met.map(|other| format!("{}:{}", other.day, read_content_hash(&other.path).unwrap_or_default()));
+        let hashes = met.map(|other| format!("{}:{}", other.day.0, read_content_hash(&other.path).unwrap_or_default()));
         hashes.collect::<Vec<_>>().join(",")
     }
 
@@ -94,7 +95,7 @@ impl Overlap {
     /// out as often as the neighbour has it.
     pub(in crate::market) fn new_among<'a>(&mut self, trades: &'a [Trade]) -> Cow<'a, [Trade]> {
         let (Some(first), Some(last)) = (trades.first(), trades.last()) else { return Cow::Borrowed(trades) };
-        if self.neighbours.iter().all(|other| last.time < other.first || other.last < first.time) {
+        if self.neighbours.iter().all(|other| last.time < other.first.0 || other.last.0 < first.time) {
             return Cow::Borrowed(trades);
         }
         let mut is_new = |trade: &&Trade| !self.neighbours.iter_mut().any(|other| other.meets(trade));
@@ -106,13 +107,13 @@ impl Overlap {
 
 impl Neighbour {
     fn meets(&mut self, trade: &Trade) -> bool {
-        if trade.time < self.first || self.last < trade.time {
+        if trade.time < self.first.0 || self.last.0 < trade.time {
             return false;
         }
-        if self.read_until <= trade.time {
-            self.read_until = trade.time.saturating_add(PIECE);
+        if self.read_until.0 <= trade.time {
+            self.read_until = UnixNanos(trade.time).plus(PIECE);
             self.unmet.clear();
-            let piece = read_trades_within(&self.path, trade.time, self.read_until).unwrap_or_default();
+            let piece = read_trades_within(&self.path, UnixNanos(trade.time), self.read_until).unwrap_or_default();
             for other in &piece {
                 *self.unmet.entry(key(other)).or_default() += 1;
             }

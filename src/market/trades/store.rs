@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::files::{self, Pair};
-use crate::clock::{UnixSecond, Window};
+use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, RawData, SourceError, Trade};
 use crate::market::store::minutes::{Minutes, near};
@@ -21,20 +21,20 @@ pub(in crate::market) struct StoredTrades {
     partitions: Arc<Partitions>,
     kind: RawData,
     pair: Pair,
-    bars: Cache<(usize, i64), Vec<Bar>>,
-    events: Cache<(usize, i64), Vec<Trade>>,
+    bars: Cache<(usize, UnixDay), Vec<Bar>>,
+    events: Cache<(usize, UnixDay), Vec<Trade>>,
     /// Of the events in a day's file.
-    peaks: Cache<(usize, i64), Option<Peak>>,
+    peaks: Cache<(usize, UnixDay), Option<Peak>>,
 }
 
 /// The highest price of a file's events, and when they were.
 #[derive(Debug, Clone, Copy)]
 struct Peak {
     high: f64,
-    /// Unix seconds at which the first and the last minute begin.
-    minutes: (i64, i64),
-    /// Unix nanoseconds of the last event.
-    last: i64,
+    /// When the first and the last minute begin.
+    minutes: (UnixSecond, UnixSecond),
+    /// The moment of the last event.
+    last: UnixNanos,
 }
 
 impl StoredTrades {
@@ -49,7 +49,7 @@ impl StoredTrades {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let valued = self.valued(market);
@@ -61,7 +61,7 @@ impl StoredTrades {
         &self,
         market: usize,
         before: UnixSecond,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<Bar>, SourceError> {
         let bar = self.minutes(market, now, |minutes| minutes.before(before, now))?;
         Ok(bar.map(self.valued(market)))
@@ -72,10 +72,10 @@ impl StoredTrades {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let read = |day: i64| self.day_events(market, day);
+        let read = |day: UnixDay| self.day_events(market, day);
         let days = self.partitions.days(market, self.kind);
         in_order(days, window, now, &read, |event| event.time, visit)
     }
@@ -85,17 +85,17 @@ impl StoredTrades {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
     ) -> Result<Option<f64>, SourceError> {
         let mut highest: Option<f64> = None;
         let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
         for &day in near(self.partitions.days(market, self.kind), window) {
             let Some(peak) = *self.peak(market, day)? else { continue };
-            if window.contains(peak.minutes.0) && window.contains(peak.minutes.1) && peak.last <= now {
+            if window.contains(peak.minutes.0.0) && window.contains(peak.minutes.1.0) && peak.last <= now {
                 count(peak.high);
                 continue;
             }
-            let both = window.and(Window { from: peak.minutes.0, to: peak.minutes.1.saturating_add(60) });
+            let both = window.and(Window { from: peak.minutes.0.0, to: peak.minutes.1.0.saturating_add(60) });
             if !both.is_empty() {
                 self.bars(market, both, now, &mut |bar| count(bar.high))?;
             }
@@ -103,39 +103,39 @@ impl StoredTrades {
         Ok(highest)
     }
 
-    /// Unix nanoseconds of the first event in a day's file.
-    pub(in crate::market) fn first_of(&self, market: usize, day: i64) -> Result<Option<i64>, SourceError> {
-        Ok(self.day_bars(market, day)?.first().map(|bar| bar.first))
+    /// The moment of the first event in a day's file.
+    pub(in crate::market) fn first_of(&self, market: usize, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
+        Ok(self.day_bars(market, day)?.first().map(|bar| UnixNanos(bar.first)))
     }
 
-    fn day_bars(&self, market: usize, day: i64) -> Result<Arc<Vec<Bar>>, SourceError> {
+    fn day_bars(&self, market: usize, day: UnixDay) -> Result<Arc<Vec<Bar>>, SourceError> {
         self.bars.get((market, day), || files::read_bars(&self.partitions.file(self.pair.minutes, market, day)))
     }
 
-    fn day_events(&self, market: usize, day: i64) -> Result<Arc<Vec<Trade>>, SourceError> {
+    fn day_events(&self, market: usize, day: UnixDay) -> Result<Arc<Vec<Trade>>, SourceError> {
         self.events.get((market, day), || files::read_trades(&self.partitions.file(self.pair.events, market, day)))
     }
 
     /// What a day's file says of the highest price.
-    fn peak(&self, market: usize, day: i64) -> Result<Arc<Option<Peak>>, SourceError> {
+    fn peak(&self, market: usize, day: UnixDay) -> Result<Arc<Option<Peak>>, SourceError> {
         self.peaks.get((market, day), || {
             let bars = self.day_bars(market, day)?;
             let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
             Ok(Some(Peak {
                 high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
-                minutes: (first.start, last.start),
-                last: bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX),
+                minutes: (UnixSecond(first.start), UnixSecond(last.start)),
+                last: UnixNanos(bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX)),
             }))
         })
     }
 
     /// Hands over the minute bars of a market.
-    fn minutes<T>(&self, market: usize, now: i64, use_them: impl FnOnce(&Minutes<'_, Bar>) -> T) -> T {
-        let read = |day: i64| self.day_bars(market, day);
-        let partial = |day: i64, start: i64| {
+    fn minutes<T>(&self, market: usize, now: UnixNanos, use_them: impl FnOnce(&Minutes<'_, Bar>) -> T) -> T {
+        let read = |day: UnixDay| self.day_bars(market, day);
+        let partial = |day: UnixDay, start: UnixSecond| {
             let events = self.day_events(market, day)?;
             let mut part: Option<Bar> = None;
-            for event in events.iter().filter(|event| is_in(event.time, UnixSecond(start), now)) {
+            for event in events.iter().filter(|event| is_in(UnixNanos(event.time), start, now)) {
                 match &mut part {
                     None => part = Some(Bar::of(start, event)),
                     Some(part) => part.add(event),

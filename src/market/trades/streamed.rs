@@ -6,6 +6,7 @@ use super::files::PartitionPath;
 use super::trade_row::{self, TRADE_COLUMNS};
 use super::writer::TradeWriter;
 use crate::archive::{ArchiveError, Unplaced};
+use crate::clock::UnixNanos;
 use crate::market::ingest::fault::Fault;
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::rows::{Block, Row};
@@ -21,21 +22,22 @@ const WAITING: usize = 16;
 struct Batches {
     batch: Vec<Trade>,
     /// Time of the last trade.
-    last: i64,
+    last: UnixNanos,
     ordered: bool,
     writer: SyncSender<Vec<Trade>>,
 }
 
 impl Batches {
     fn new(writer: SyncSender<Vec<Trade>>) -> Self {
-        Self { batch: Vec::with_capacity(BATCH), last: i64::MIN, ordered: true, writer }
+        Self { batch: Vec::with_capacity(BATCH), last: UnixNanos(i64::MIN), ordered: true, writer }
     }
 
     /// Whether more trades are wanted after those that the batch has from `from` on.
     fn check(&mut self, from: usize) -> bool {
         for trade in &self.batch[from..] {
-            self.ordered &= self.last <= trade.time;
-            self.last = trade.time;
+            let time = UnixNanos(trade.time);
+            self.ordered &= self.last <= time;
+            self.last = time;
         }
         // A writer that is gone has failed; what it says is asked for in the end.
         self.ordered && (self.batch.len() < BATCH || self.send())

@@ -87,7 +87,7 @@ impl Conversation {
         }
         // Before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
-        let now = self.shared.clock.now().0;
+        let now = self.shared.clock.now();
         // A store's files may be under change, and be read: no work for a thread that serves connections.
         let shared = Arc::clone(&self.shared);
         let opening = tokio::task::spawn_blocking(move || {

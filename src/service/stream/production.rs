@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::clock::UnixNanos;
 use crate::encode;
 use crate::market::{StreamEvent, Subscription};
 use crate::protocol::stream::{Frame, StreamPoint};
@@ -27,8 +28,8 @@ pub(super) struct Produced {
     pub(super) frames: Vec<String>,
 }
 
-/// The frames of all channels up to `until` (Unix nanoseconds, exclusive); `None` when the source fails.
-pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: i64) -> Option<Produced> {
+/// The frames of all channels up to `until` (exclusive); `None` when the source fails.
+pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
     let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
     let source = Arc::clone(&shared.source);
     let work = move || {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::clock::{ManualClock, SECOND, UnixSecond, Window};
+use crate::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
 use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
@@ -40,14 +40,14 @@ fn instrument(exchange: &str, raw_symbol: &str) -> Instrument {
         quote: "USDT".into(),
         category: "PERPETUAL".into(),
         coin_name: "Bitcoin".into(),
-        available_since: 0,
+        available_since: UnixSecond(0),
         raw_data: RawData::ALL.into_iter().collect(),
     }
 }
 
 /// The bar of a minute with one trade.
 fn bar(start: i64, price: f64) -> Bar {
-    Bar::of(start, &Trade { time: start * SECOND, price, amount: 1.0, buy: true })
+    Bar::of(UnixSecond(start), &Trade { time: start * SECOND, price, amount: 1.0, buy: true })
 }
 
 impl Source for Mischief {
@@ -59,7 +59,7 @@ impl Source for Mischief {
         &self,
         market: usize,
         Window { from, to }: Window,
-        _now: i64,
+        _now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let (mut minutes, mut price) = (NOW - 60..NOW, 2.5e6);
@@ -84,7 +84,7 @@ impl Source for Mischief {
         Ok(())
     }
 
-    fn bar_before(&self, _market: usize, before: UnixSecond, _now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _market: usize, before: UnixSecond, _now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok((before.0 >= NOW).then(|| bar(NOW - 60, 2.5e6)))
     }
 
@@ -92,7 +92,7 @@ impl Source for Mischief {
         &self,
         _market: usize,
         _window: Window,
-        _now: i64,
+        _now: UnixNanos,
         _visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
         Ok(())
@@ -103,21 +103,21 @@ impl Source for Mischief {
     }
 
     /// Nothing ever happened to those that misbehave, so that no listing reads them.
-    fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<i64>, SourceError> {
-        Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(0))
+    fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
+        Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(UnixNanos(0)))
     }
 
-    fn last_book(&self, _market: usize, _window: Window, _now: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _market: usize, _window: Window, _now: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
-    coins_only!(crate::market);
+    coins_only!(crate);
 
-    fn liquidation_bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn liquidation_bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn liquidations(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn liquidations(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 }

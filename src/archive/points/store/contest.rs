@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, SECOND};
+use crate::clock::{Clock, SECOND, UnixNanos};
 
 /// Longest first wait, and longest of all.
 const FIRST: Duration = Duration::from_millis(10);
@@ -21,15 +21,15 @@ pub(in crate::archive::points) type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
 #[derive(Debug, Default)]
 pub(in crate::archive::points) struct Contest {
     late: u32,
-    since: Option<i64>,
+    since: Option<UnixNanos>,
 }
 
 impl Contest {
     /// Another one came before: waits; `false` when it is time to give up.
     pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &Pause) -> bool {
-        let now = clock.now().0;
+        let now = clock.now();
         let since = *self.since.get_or_insert(now);
-        if self.late >= OFTEN && now.saturating_sub(since) >= LONG {
+        if self.late >= OFTEN && now.since(since) >= LONG {
             return false;
         }
         let longest = FIRST.saturating_mul(2u32.saturating_pow(self.late)).min(LONGEST);

@@ -95,8 +95,7 @@ impl Objects {
         let (mut watches, now) = (self.watches(), self.now());
         match watches.get(lock) {
             Some(watch) if watch.version == *version => {
-                let over =
-                    u128::try_from(now.saturating_sub(watch.since)).unwrap_or(0) >= u128::from(lease_ms) * 1_000_000;
+                let over = u128::try_from(now.since(watch.since)).unwrap_or(0) >= u128::from(lease_ms) * 1_000_000;
                 if over {
                     watches.remove(lock);
                 }

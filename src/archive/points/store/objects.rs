@@ -24,7 +24,7 @@ use super::watch::Watch;
 
 use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
-use crate::clock::{RunningClock, SharedClock};
+use crate::clock::{RunningClock, SharedClock, UnixNanos};
 
 /// How often a writer looks whether another one is done.
 const LOOK: Duration = Duration::from_millis(250);
@@ -90,8 +90,8 @@ impl Objects {
         self.inner.lease
     }
 
-    pub(super) fn now(&self) -> i64 {
-        self.inner.clock.now().0
+    pub(super) fn now(&self) -> UnixNanos {
+        self.inner.clock.now()
     }
 
     pub(super) fn watches(&self) -> MutexGuard<'_, HashMap<String, Watch>> {

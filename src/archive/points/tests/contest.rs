@@ -7,7 +7,7 @@ use object_store::memory::InMemory;
 
 use super::*;
 use crate::archive::points::store::{Contest, Lock, Staged, Version};
-use crate::clock::{Clock, ManualClock};
+use crate::clock::{Clock, ManualClock, UnixMicros};
 
 /// What others do at a name before it is read, or before it is put in place.
 type Meddle = Box<dyn Fn(&dyn Store, &str) + Send + Sync>;
@@ -105,9 +105,9 @@ fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClo
 fn a_writer_whom_others_come_before_many_times_waits_and_is_not_lost() {
     let (archive, ahead, pauses, _) = raced();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     ahead.store(50, Ordering::SeqCst);
-    writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap();
+    writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 1, 2, 3], 0.5));
     let pauses = pauses.lock().unwrap();
     assert_eq!(pauses.len(), 50);
@@ -124,17 +124,17 @@ fn a_writer_whom_others_come_before_many_times_waits_and_is_not_lost() {
 fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
     let (archive, ahead, pauses, clock) = raced();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     ahead.store(u32::MAX, Ordering::SeqCst);
     let begun = clock.now().0;
-    let fault = writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap_err();
+    let fault = writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), UnixMicros(AT)).unwrap_err();
     assert!(matches!(fault, ArchiveFault::Conflict { .. }), "{fault}");
     assert!(fault.to_string().contains("sync once more"), "{fault}");
     let waited = clock.now().0 - begun;
     assert!((60 * SECOND..62 * SECOND).contains(&waited), "{waited}");
     assert!(pauses.lock().unwrap().len() > 20);
     ahead.store(0, Ordering::SeqCst);
-    writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), AT).unwrap();
+    writer.commit(&[window(2, 4)], &closes(&[2, 3], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 1, 2, 3], 0.5));
 }
 
@@ -143,14 +143,16 @@ fn a_writer_whom_others_always_come_before_gives_up_and_says_so() {
 fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     drop(writer);
     // As a writer leaves it that is killed when the file is in its place and the ledger does not say so yet.
     let name = part_name(&key(), "1970-01-01");
     let bytes = std::fs::read(archive.path().join(&name)).unwrap();
     let mut announced = Ledger::new(&key());
     let part = Part::of(&bytes, 2);
-    announced.pending.insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(AT), None));
+    announced
+        .pending
+        .insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(UnixMicros(AT)), None));
     std::fs::write(archive.path().join(ledger::name(&key().name)), announced.seal()).unwrap();
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
     // Somebody deletes the archive, and the file goes after the first look at it.

@@ -17,7 +17,7 @@ use super::checksum::sha256;
 use super::ledger::{Ledger, Part, Pending, part_name};
 use super::store::{Address, Folder, Found, Objects, Store, own};
 use super::*;
-use crate::clock::{SECOND, Window};
+use crate::clock::{SECOND, UnixMicros, Window};
 use crate::columns::{Column, Series, join};
 use crate::protocol::{PointsQuery, SeriesId, Shape};
 
@@ -78,7 +78,7 @@ fn what_is_committed_is_read_and_nothing_else() {
     let (_folder, archive) = archive();
     assert!(matches!(archive.read(&key(), window(0, 1)), Err(ArchiveFault::NotAsked { .. })));
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 4), window(6, 8)], &closes(&[0, 2, 5, 7, 9], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 4), window(6, 8)], &closes(&[0, 2, 5, 7, 9], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(archive.asked(&key()).unwrap(), [window(0, 4), window(6, 8)]);
     assert_eq!(archive.read(&key(), window(0, 4)).unwrap(), closes(&[0, 2], 0.5));
     assert_eq!(archive.read(&key(), window(6, 8)).unwrap(), closes(&[7], 0.5));
@@ -88,9 +88,9 @@ fn what_is_committed_is_read_and_nothing_else() {
         matches!(archive.read(&key(), window(3, 9)), Err(ArchiveFault::NotAsked { missing: reported, .. }) if reported == missing)
     );
     // What is asked again takes the place of what was there; what it no longer has is gone.
-    writer.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25), AT).unwrap();
+    writer.commit(&[window(0, 1), window(4, 6)], &closes(&[5], 0.25), UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 8)).unwrap()[0].floats("close").unwrap(), [2.5, 5.25, 7.5]);
-    writer.commit(&[window(0, 8)], &[], AT).unwrap();
+    writer.commit(&[window(0, 8)], &[], UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 8)).unwrap(), []);
     assert!(!files(archive.path()).keys().any(|name| name.ends_with(".parquet")), "no rows, no file");
     assert!(archive.verify().unwrap().problems.is_empty());
@@ -105,9 +105,9 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let ask = [window(2, 3), window(MONTH + 2, MONTH + 3)];
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, AT).unwrap();
+    writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, UnixMicros(AT)).unwrap();
     let old = files(archive.path());
-    writer.commit(&ask, &after, AT).unwrap();
+    writer.commit(&ask, &after, UnixMicros(AT)).unwrap();
     drop(writer);
     let new = files(archive.path());
     let parts = ["1970-01-01", "1970-02-01"];
@@ -117,7 +117,9 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     for (partition, window) in parts.iter().zip(ask) {
         let bytes = &new[&part_name(&key(), partition)];
         let part = Part::of(bytes, 2);
-        announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(AT), None));
+        announced
+            .pending
+            .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));
     }
     for arrived in 0..4_usize {
         let placed = |place: usize| arrived & (1 << place) != 0;
@@ -148,7 +150,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         assert!(mended.take_aside().is_empty());
         assert!(!archive.path().join(&left).exists());
         let lost: Vec<Window> = ask.into_iter().flat_map(|window| mended.gaps(window)).collect();
-        mended.commit(&lost, &after, AT).unwrap();
+        mended.commit(&lost, &after, UnixMicros(AT)).unwrap();
         drop(mended);
         assert_eq!(files(archive.path()), new, "{arrived}: as if nothing had happened");
     }
@@ -157,10 +159,10 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
 #[test]
 fn a_file_that_a_killed_writer_removed_is_no_problem() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let path = archive.path().join(ledger::name(&key().name));
     let mut announced = Ledger::parse(&key().name, &std::fs::read(&path).unwrap()).unwrap();
-    announced.pending.insert("1970-01-01".to_owned(), Pending::new(None, &[window(0, 2)], Some(AT), None));
+    announced.pending.insert("1970-01-01".to_owned(), Pending::new(None, &[window(0, 2)], Some(UnixMicros(AT)), None));
     std::fs::write(&path, announced.seal()).unwrap();
     assert!(archive.verify().unwrap().problems.is_empty());
     std::fs::remove_file(archive.path().join(part_name(&key(), "1970-01-01"))).unwrap();
@@ -188,8 +190,8 @@ fn several_rows_of_one_time_stay_several() {
     let (_folder, archive) = archive();
     let mut writer = archive.try_writer(&key).unwrap().unwrap();
     let rows = closes(&[0, 0, 24], 0.5);
-    writer.commit(&[window(0, 48)], &rows, AT).unwrap();
-    writer.commit(&[window(48, 72)], &closes(&[48, 48], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 48)], &rows, UnixMicros(AT)).unwrap();
+    writer.commit(&[window(48, 72)], &closes(&[48, 48], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key, window(0, 72)).unwrap(), closes(&[0, 0, 24, 48, 48], 0.5));
 }
 
@@ -197,13 +199,13 @@ fn several_rows_of_one_time_stay_several() {
 fn answers_that_do_not_fit_leave_what_is_there() {
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let mut odd = closes(&[2, 2], 0.5);
     odd[0].columns[0].1 = Column::Float(vec![1.0, 2.0]);
-    assert!(matches!(writer.commit(&[window(2, 3)], &odd, AT), Err(ArchiveFault::Content(_))));
+    assert!(matches!(writer.commit(&[window(2, 3)], &odd, UnixMicros(AT)), Err(ArchiveFault::Content(_))));
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
     assert_eq!(archive.asked(&key()).unwrap(), [window(0, 2)]);
-    writer.commit(&[window(2, 3)], &closes(&[2], 0.5), AT).unwrap();
+    writer.commit(&[window(2, 3)], &closes(&[2], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap(), closes(&[0, 1, 2], 0.5));
 }
 
@@ -217,15 +219,15 @@ fn a_column_whose_kind_changes_between_answers_is_text() {
         series
     };
     let text = |values: &[Option<&str>]| Column::Text(values.iter().map(|value| value.map(str::to_owned)).collect());
-    writer.commit(&[window(0, 2)], &with(&[0, 1], Column::Float(vec![7.0, f64::NAN])), AT).unwrap();
+    writer.commit(&[window(0, 2)], &with(&[0, 1], Column::Float(vec![7.0, f64::NAN])), UnixMicros(AT)).unwrap();
     // In the same file, and in one of another month.
-    writer.commit(&[window(2, 3)], &with(&[2], text(&[Some("high")])), AT).unwrap();
+    writer.commit(&[window(2, 3)], &with(&[2], text(&[Some("high")])), UnixMicros(AT)).unwrap();
     let far = 24 * 40;
-    writer.commit(&[window(far, far + 1)], &with(&[far], Column::Float(vec![8.0])), AT).unwrap();
+    writer.commit(&[window(far, far + 1)], &with(&[far], Column::Float(vec![8.0])), UnixMicros(AT)).unwrap();
     let notes = |from, to| archive.read(&key(), window(from, to)).unwrap()[0].column("note").unwrap().clone();
     assert_eq!(notes(0, 3), text(&[Some("7"), None, Some("high")]));
     assert_eq!(notes(far, far + 1), Column::Float(vec![8.0]));
-    writer.commit(&[window(3, far)], &[], AT).unwrap();
+    writer.commit(&[window(3, far)], &[], UnixMicros(AT)).unwrap();
     assert_eq!(notes(0, far + 1), text(&[Some("7"), None, Some("high"), Some("8")]));
 }
 
@@ -240,7 +242,7 @@ fn assert_source(archive: &Archive, bit: usize) {
 #[test]
 fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), UnixMicros(AT)).unwrap();
     let about = archive.path().join(own("archive.json"));
     let write = |source: &str| {
         let text = format!(r#"{{"format": "marketpoints archive", "version": 1, "source": "{source}"}}"#);
@@ -266,7 +268,7 @@ fn an_archive_of_a_version_without_checksums_is_read_and_gets_one() {
 #[test]
 fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1], 0.1), UnixMicros(AT)).unwrap();
     let ledgers = archive.path().join(own("ledger"));
     let foreign = ["foo.json", "notes.txt", &format!("k{}.json", "0".repeat(32))];
     for name in foreign {
@@ -284,7 +286,7 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
     // Also where they must say whose the data are.
     std::fs::write(archive.path().join(own("archive.json")), "damaged").unwrap();
     assert_eq!(archive.source().unwrap().as_deref(), Some("https://host"));
-    key_writer(&archive).commit(&[window(4, 8)], &closes(&[5], 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(4, 8)], &closes(&[5], 0.1), UnixMicros(AT)).unwrap();
     for name in foreign {
         assert_eq!(std::fs::read_to_string(ledgers.join(name)).unwrap(), "{}");
     }
@@ -294,7 +296,7 @@ fn foreign_files_among_the_ledgers_are_named_and_left_alone() {
 #[test]
 fn no_flipped_bit_of_any_file_is_read_as_data() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 40)], &closes(&(0..40).collect::<Vec<_>>(), 0.1), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 40)], &closes(&(0..40).collect::<Vec<_>>(), 0.1), UnixMicros(AT)).unwrap();
     let expected = archive.read(&key(), window(0, 40)).unwrap();
     for (name, whole) in files(archive.path()) {
         for bit in (0..whole.len() * 8).step_by(11) {

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use object_store::memory::InMemory;
 
 use super::*;
-use crate::clock::ManualClock;
+use crate::clock::{ManualClock, UnixMicros};
 
 /// A lease that no test outlives.
 const LEASE: Duration = Duration::from_secs(3_600);
@@ -72,8 +72,8 @@ fn an_object_store_holds_the_same_files_as_a_folder() {
     let hours: Vec<i64> = (0..4).chain(MONTH..MONTH + 3).collect();
     for archive in [&near, &far] {
         let mut writer = key_writer(archive);
-        writer.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5), AT).unwrap();
-        writer.commit(&[window(2, 6)], &closes(&[5], 0.25), AT).unwrap();
+        writer.commit(&[window(0, 4), window(MONTH, MONTH + 5)], &closes(&hours, 0.5), UnixMicros(AT)).unwrap();
+        writer.commit(&[window(2, 6)], &closes(&[5], 0.25), UnixMicros(AT)).unwrap();
         drop(writer);
         assert_eq!(closes_of(archive, window(0, 6)), [0.5, 1.5, 5.25]);
     }
@@ -141,7 +141,7 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
                     let rows =
                         if hour % 5 == 0 { closes(&[MONTH + hour], 0.5) } else { closes(&[hour, MONTH + hour], 0.5) };
                     let windows = [window(hour, hour + 1), window(MONTH + hour, MONTH + hour + 1)];
-                    writer.commit(&windows, &rows, AT).unwrap();
+                    writer.commit(&windows, &rows, UnixMicros(AT)).unwrap();
                 }
             });
         }
@@ -162,11 +162,11 @@ fn writers_that_all_think_they_hold_the_key_lose_nothing() {
 fn a_writer_that_wakes_after_another_took_over_starts_from_what_that_one_kept() {
     let shared = Shared::new();
     let mut sleeper = shared.take_over();
-    sleeper.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    sleeper.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let mut other = shared.take_over();
-    other.commit(&[window(2, 4), window(0, 1)], &closes(&[0, 2, 3], 0.25), AT).unwrap();
-    sleeper.commit(&[window(4, 6)], &closes(&[4, 5], 0.5), AT).unwrap();
-    other.commit(&[window(6, 7)], &[], AT).unwrap();
+    other.commit(&[window(2, 4), window(0, 1)], &closes(&[0, 2, 3], 0.25), UnixMicros(AT)).unwrap();
+    sleeper.commit(&[window(4, 6)], &closes(&[4, 5], 0.5), UnixMicros(AT)).unwrap();
+    other.commit(&[window(6, 7)], &[], UnixMicros(AT)).unwrap();
     sleeper.mend(window(0, 8), true).unwrap();
     assert_eq!(closes_of(&shared.archive(), window(0, 7)), [0.25, 1.5, 2.25, 3.25, 4.5, 5.5]);
     assert_eq!(shared.archive().asked(&key()).unwrap(), [window(0, 7)]);
@@ -183,16 +183,18 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         let placed = |place: usize| arrived & (1 << place) != 0;
         let shared = Shared::new();
         let mut writer = shared.take_over();
-        writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, AT).unwrap();
+        writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &before, UnixMicros(AT)).unwrap();
         let old = shared.files();
-        writer.commit(&ask, &after, AT).unwrap();
+        writer.commit(&ask, &after, UnixMicros(AT)).unwrap();
         let new = shared.files();
         // Back to the ledger of the first step, with some of the files in place.
         let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
         for (place, (partition, window)) in parts.iter().zip(ask).enumerate() {
             let name = part_name(&key(), partition);
             let part = Part::of(&new[&name], 2);
-            announced.pending.insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(AT), None));
+            announced
+                .pending
+                .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));
             shared.write(&name, if placed(place) { &new[&name] } else { &old[&name] });
         }
         shared.write(&ledger, &announced.seal());
@@ -204,9 +206,9 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
             assert_eq!(mended.gaps(window).is_empty(), placed(place), "{arrived}: {place}");
         }
         let lost: Vec<Window> = ask.into_iter().flat_map(|window| mended.gaps(window)).collect();
-        mended.commit(&lost, &after, AT).unwrap();
+        mended.commit(&lost, &after, UnixMicros(AT)).unwrap();
         // The writer that seemed dead goes on, and finds it done.
-        writer.commit(&ask, &after, AT).unwrap();
+        writer.commit(&ask, &after, UnixMicros(AT)).unwrap();
         assert_eq!(shared.files(), new, "{arrived}: as if nothing had happened");
     }
 }
@@ -216,18 +218,18 @@ fn what_the_service_no_longer_has_is_gone_and_what_was_set_aside_stays_away() {
     let shared = Shared::new();
     let mut writer = shared.take_over();
     let name = part_name(&key(), "1970-01-01");
-    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
-    writer.commit(&[window(0, 2)], &[], AT).unwrap();
+    writer.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
+    writer.commit(&[window(0, 2)], &[], UnixMicros(AT)).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 2)).unwrap(), [], "asked and empty");
     assert!(shared.archive().verify().unwrap().problems.is_empty());
-    writer.commit(&[window(1, 3)], &closes(&[2], 0.5), AT).unwrap();
+    writer.commit(&[window(1, 3)], &closes(&[2], 0.5), UnixMicros(AT)).unwrap();
     assert_eq!(closes_of(&shared.archive(), window(0, 3)), [2.5]);
     // Foreign, and its buckets turn out to be empty: it is not left for readers of the folder to find.
     shared.write(&name, b"time,close\n1,2\n");
     writer.mend(window(0, 3), true).unwrap();
     assert!(writer.take_aside()[0].contains("quarantine"));
     assert_eq!(writer.gaps(window(0, 3)), [window(0, 3)]);
-    writer.commit(&[window(0, 3)], &[], AT).unwrap();
+    writer.commit(&[window(0, 3)], &[], UnixMicros(AT)).unwrap();
     assert_eq!(shared.archive().read(&key(), window(0, 3)).unwrap(), []);
     assert!(shared.archive().verify().unwrap().problems.is_empty());
     let kept: Vec<_> = shared.files().into_iter().filter(|(name, _)| name.contains("quarantine")).collect();

@@ -6,6 +6,7 @@ use super::super::part_file;
 use super::super::placing::{Placing, open};
 use super::super::rows::joined;
 use super::*;
+use crate::clock::UnixMicros;
 use crate::columns::{LEVELS, List, NO_TIME, SPLIT};
 
 const MINUTES: i64 = 31 * 24 * 60;
@@ -105,7 +106,7 @@ fn numbers_of_many_files_are_put_in_their_places() {
     let key = key_of("TRADE_AGG", "MINUTE");
     let whole = minutes(0, 2 * MINUTES);
     let both = [candles(Some("BUY"), 0..2 * MINUTES), candles(Some("SELL"), (0..2 * MINUTES).filter(|at| at % 3 == 1))];
-    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &both, AT).unwrap();
+    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &both, UnixMicros(AT)).unwrap();
     assert!(data(&archive).len() == 3 && are_placed(&archive, whole));
     assert_eq!(check(&archive, &key, whole), 2 * MINUTES as usize / 3 * 4);
     // Windows that cut files at either end, also within a page, at their ends, and to nothing.
@@ -128,7 +129,7 @@ fn lists_of_many_files_are_put_in_their_places() {
     let key = key_of("BLOCK_BOOK_SNAPSHOT_AGG", "MINUTE");
     let days = 4 * 1_440;
     let whole = minutes(0, days);
-    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..days, 40)], AT).unwrap();
+    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..days, 40)], UnixMicros(AT)).unwrap();
     assert!(data(&archive).len() == 4 && are_placed(&archive, whole));
     assert_eq!(check(&archive, &key, whole), days as usize);
     for (from, to) in [(700, days), (0, days - 3), (1_440, 2_880), (1_445, 1_452), (3, 4), (1_000, 4_500)] {
@@ -136,8 +137,13 @@ fn lists_of_many_files_are_put_in_their_places() {
     }
     // Lists longer than what is decoded at once.
     let (_folder, archive) = super::archive();
-    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..days, 3)], AT).unwrap();
-    archive.try_writer(&key).unwrap().unwrap().commit(&[minutes(5, 9)], &[books(5..9, 20_000)], AT).unwrap();
+    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..days, 3)], UnixMicros(AT)).unwrap();
+    archive
+        .try_writer(&key)
+        .unwrap()
+        .unwrap()
+        .commit(&[minutes(5, 9)], &[books(5..9, 20_000)], UnixMicros(AT))
+        .unwrap();
     assert_eq!(check(&archive, &key, whole), days as usize);
 }
 
@@ -168,8 +174,8 @@ fn files_that_are_not_alike_are_joined() {
     for (number, (first, second, alike)) in cases.into_iter().enumerate() {
         let (_folder, archive) = archive();
         let mut writer = archive.try_writer(&key).unwrap().unwrap();
-        writer.commit(&[minutes(0, MINUTES)], &[first], AT).unwrap();
-        writer.commit(&[minutes(MINUTES, 2 * MINUTES)], &[second], AT).unwrap();
+        writer.commit(&[minutes(0, MINUTES)], &[first], UnixMicros(AT)).unwrap();
+        writer.commit(&[minutes(MINUTES, 2 * MINUTES)], &[second], UnixMicros(AT)).unwrap();
         let whole = minutes(0, 2 * MINUTES);
         assert_eq!(are_placed(&archive, whole), alike, "{number}");
         assert!(check(&archive, &key, whole) > 190);
@@ -184,7 +190,7 @@ fn damage_is_found_in_every_file() {
     let (_folder, archive) = archive();
     let key = key_of("BLOCK_BOOK_SNAPSHOT_AGG", "MINUTE");
     let whole = minutes(0, 6 * 1_440);
-    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..6 * 1_440, 20)], AT).unwrap();
+    archive.try_writer(&key).unwrap().unwrap().commit(&[whole], &[books(0..6 * 1_440, 20)], UnixMicros(AT)).unwrap();
     for (name, bytes) in files(archive.path()).into_iter().filter(|(name, _)| name.ends_with(".parquet")) {
         let path = archive.path().join(&name);
         let read_with = |bytes: &[u8], window| {
@@ -229,8 +235,8 @@ fn columns_that_nobody_wants_are_not_made() {
     for (number, [first, second]) in [[less.clone(), more], [less, other], texts].into_iter().enumerate() {
         let (_folder, archive) = archive();
         let mut writer = archive.try_writer(&key).unwrap().unwrap();
-        writer.commit(&[minutes(0, MINUTES)], &first, AT).unwrap();
-        writer.commit(&[minutes(MINUTES, 2 * MINUTES)], &second, AT).unwrap();
+        writer.commit(&[minutes(0, MINUTES)], &first, UnixMicros(AT)).unwrap();
+        writer.commit(&[minutes(MINUTES, 2 * MINUTES)], &second, UnixMicros(AT)).unwrap();
         for names in [&["buy_trades"][..], &["first_timestamp", "buy_trades"], &["note"], &["more"], &["nothing"]] {
             let wanted: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             for window in [minutes(0, 2 * MINUTES), minutes(50, 60), minutes(200, MINUTES + 20)] {
@@ -247,7 +253,7 @@ fn a_projection_decodes_nothing_else() {
     let (_folder, archive) = archive();
     let key = key_of("TRADE_AGG", "MINUTE");
     let series = [candles(None, 0..9_000)];
-    archive.try_writer(&key).unwrap().unwrap().commit(&[minutes(0, MINUTES)], &series, AT).unwrap();
+    archive.try_writer(&key).unwrap().unwrap().commit(&[minutes(0, MINUTES)], &series, UnixMicros(AT)).unwrap();
     let [bytes] = &data(&archive)[..] else { panic!("several files") };
     // Where a column's values lie, from the file's own footer.
     let footer = parquet::file::metadata::ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();

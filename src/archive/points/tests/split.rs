@@ -3,6 +3,7 @@
 use fastrand::Rng;
 
 use super::*;
+use crate::clock::UnixMicros;
 use crate::columns::{Column, Name};
 use crate::decode::{PointsDecoder, points, settled};
 
@@ -174,7 +175,7 @@ fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
         random.shuffle(&mut windows);
         for (from, to) in windows {
             let some: Vec<_> = rows.iter().filter(|(hour, _)| (from..to).contains(hour)).cloned().collect();
-            writer.commit(&[window(from, to)], &as_sent(&body(data_type, &some)), AT).unwrap();
+            writer.commit(&[window(from, to)], &as_sent(&body(data_type, &some)), UnixMicros(AT)).unwrap();
         }
         let read = settled(archive.read(&key, window(0, HOURS)).unwrap());
         check(&read, &points(whole.as_bytes()).unwrap(), &whole);

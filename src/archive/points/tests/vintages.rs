@@ -3,11 +3,12 @@
 use fastrand::Rng;
 
 use super::*;
+use crate::clock::UnixMicros;
 
 const SECOND_OF: i64 = 1_000_000;
 
 fn closes_as_of(archive: &Archive, window: Window, moment: i64) -> Result<BTreeMap<i64, f64>, Vec<Window>> {
-    match archive.read_as_of(&key(), window, moment) {
+    match archive.read_as_of(&key(), window, UnixMicros(moment)) {
         Ok(series) => Ok(series
             .iter()
             .flat_map(|one| one.timestamps.iter().zip(one.floats("close").unwrap()))
@@ -73,7 +74,7 @@ fn agree(archive: &Archive, answers: &[Answer], hours: std::ops::Range<i64>, mom
                     assert_eq!(missing.collect::<Vec<_>>(), unknown, "{moment}");
                 }
             }
-            let known = archive.known(&key(), moment).unwrap();
+            let known = archive.known(&key(), UnixMicros(moment)).unwrap();
             for (hour, state) in &expected {
                 assert_eq!(
                     gaps(&known, window(*hour, hour + 1)).is_empty(),
@@ -101,7 +102,7 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
             let closes = closes.collect();
             // Several may come at one moment.
             let at = AT + (step - i64::from(rng.u8(..5) == 0)).max(0) * SECOND_OF;
-            key_writer(&archive).commit(&[window(from, to)], &rows(&closes), at).unwrap();
+            key_writer(&archive).commit(&[window(from, to)], &rows(&closes), UnixMicros(at)).unwrap();
             answers.push(Answer { at, from, to, closes });
         }
         let moments: Vec<i64> = (-1..10).flat_map(|step| [AT + step * SECOND_OF - 1, AT + step * SECOND_OF]).collect();
@@ -113,10 +114,10 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
                 continue; // replaced at the moment at which it came: nobody can ask for it
             }
             let (first, last) = (one.window.from / HOUR, one.window.to / HOUR);
-            let known = (first..last).filter(|hour| model(&answers, *hour, one.replaced - 1).close().is_some());
+            let known = (first..last).filter(|hour| model(&answers, *hour, one.replaced.0 - 1).close().is_some());
             assert_eq!(known.count() as u64, one.rows);
             for hour in first..last {
-                assert_ne!(model(&answers, hour, one.replaced - 1), model(&answers, hour, one.replaced));
+                assert_ne!(model(&answers, hour, one.replaced.0 - 1), model(&answers, hour, one.replaced.0));
             }
         }
     }
@@ -126,15 +127,18 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
 fn only_buckets_that_changed_are_kept() {
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
-    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT).unwrap();
-    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), AT + 1).unwrap();
+    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), UnixMicros(AT)).unwrap();
+    writer.commit(&[window(0, 10)], &closes(&(0..10).collect::<Vec<_>>(), 0.5), UnixMicros(AT + 1)).unwrap();
     assert_eq!(archive.vintages(&key()).unwrap(), []);
     let mut other = closes(&(0..10).collect::<Vec<_>>(), 0.5);
     other[0].columns[0].1 =
         Column::Float((0..10).map(|hour| if hour % 5 == 0 { 9.0 } else { f64::from(hour) + 0.5 }).collect());
-    writer.commit(&[window(0, 10)], &other, AT + 2).unwrap();
-    writer.commit(&[window(0, 1)], &[], AT + 3).unwrap();
-    let of = |from, known, replaced| Replaced { window: window(from, from + 1), known: Some(known), replaced, rows: 1 };
+    writer.commit(&[window(0, 10)], &other, UnixMicros(AT + 2)).unwrap();
+    writer.commit(&[window(0, 1)], &[], UnixMicros(AT + 3)).unwrap();
+    let of = |from, known, replaced| {
+        let (known, replaced) = (Some(UnixMicros(known)), UnixMicros(replaced));
+        Replaced { window: window(from, from + 1), known, replaced, rows: 1 }
+    };
     let all = [of(0, AT, AT + 2), of(5, AT, AT + 2), of(0, AT + 2, AT + 3)];
     assert_eq!(archive.vintages(&key()).unwrap(), all);
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap()[0].floats("close").unwrap(), [1.5]);
@@ -143,12 +147,12 @@ fn only_buckets_that_changed_are_kept() {
 #[test]
 fn damaged_buckets_that_are_asked_again_are_no_vintage_and_are_known_anew() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 4)], &closes(&[0, 1, 2], 0.5), UnixMicros(AT)).unwrap();
     let part = archive.path().join(part_name(&key(), "1970-01-01"));
     std::fs::write(&part, "damaged").unwrap();
     let mut writer = key_writer(&archive);
     writer.mend(window(0, 4), true).unwrap();
-    writer.commit(&[window(0, 4)], &closes(&[0, 1], 0.25), AT + 10).unwrap();
+    writer.commit(&[window(0, 4)], &closes(&[0, 1], 0.25), UnixMicros(AT + 10)).unwrap();
     assert_eq!(archive.vintages(&key()).unwrap(), []);
     assert_eq!(closes_as_of(&archive, window(0, 4), AT + 9), Err(vec![window(0, 4)]));
     assert_eq!(closes_as_of(&archive, window(0, 4), AT + 10).unwrap()[&1], 1.25);
@@ -161,9 +165,9 @@ type Files = BTreeMap<String, Vec<u8>>;
 fn steps(archive: &Archive) -> (Files, Files, Ledger) {
     let ask = [window(0, 2), window(MONTH, MONTH + 2)];
     let mut writer = key_writer(archive);
-    writer.commit(&ask, &closes(&[0, 1, MONTH, MONTH + 1], 0.5), AT).unwrap();
+    writer.commit(&ask, &closes(&[0, 1, MONTH, MONTH + 1], 0.5), UnixMicros(AT)).unwrap();
     let old = files(archive.path());
-    writer.commit(&ask, &closes(&[1, MONTH], 0.25), AT + 10).unwrap();
+    writer.commit(&ask, &closes(&[1, MONTH], 0.25), UnixMicros(AT + 10)).unwrap();
     drop(writer);
     let new = files(archive.path());
     let name = ledger::name(&key().name);
@@ -173,7 +177,7 @@ fn steps(archive: &Archive) -> (Files, Files, Ledger) {
         let pending = Pending::new(
             after.parts.get(*partition).cloned(),
             &[window],
-            Some(AT + 10),
+            Some(UnixMicros(AT + 10)),
             Some((vintage.0.clone(), vintage.1.clone())),
         );
         announced.pending.insert((*partition).to_owned(), pending);
@@ -222,7 +226,7 @@ fn a_replacement_that_stops_anywhere_loses_nothing() {
         look(&archive);
         // Asked again, all is as if nothing had happened but for a vintage that is told twice.
         let ask = [window(0, 2), window(MONTH, MONTH + 2)];
-        key_writer(&archive).commit(&ask, &closes(&[1, MONTH], 0.25), AT + 10).unwrap();
+        key_writer(&archive).commit(&ask, &closes(&[1, MONTH], 0.25), UnixMicros(AT + 10)).unwrap();
         assert_eq!(closes_as_of(&archive, window(0, 2), AT + 9).unwrap().len(), 2);
         assert_eq!(closes_as_of(&archive, window(0, 2), AT + 10).unwrap(), [(1, 1.25)].into());
         assert!(archive.verify().unwrap().problems.is_empty(), "{arrived}");
@@ -237,17 +241,17 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
         let mut writer = key_writer(&archive);
         for step in 0..4 {
             let hours = closes(&[0, MONTH], f64::from(step));
-            writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &hours, AT + i64::from(step)).unwrap();
+            writer.commit(&[window(0, 2), window(MONTH, MONTH + 2)], &hours, UnixMicros(AT + i64::from(step))).unwrap();
         }
-        let done = writer.compact(AT + 2).unwrap();
+        let done = writer.compact(UnixMicros(AT + 2)).unwrap();
         assert_eq!((done.files, done.rows), (4, 4));
-        assert_eq!(writer.compact(AT + 2).unwrap(), Compacted::default());
+        assert_eq!(writer.compact(UnixMicros(AT + 2)).unwrap(), Compacted::default());
         writer.release();
         let look = |archive: &Archive| {
             for moment in [AT, AT + 1] {
                 let missing = vec![window(0, 2)];
                 assert_eq!(closes_as_of(archive, window(0, 2), moment), Err(missing));
-                assert_eq!(archive.known(&key(), moment).unwrap(), []);
+                assert_eq!(archive.known(&key(), UnixMicros(moment)).unwrap(), []);
             }
             for step in 2..4 {
                 assert_eq!(closes_as_of(archive, window(0, 2), AT + i64::from(step)).unwrap()[&0], f64::from(step));
@@ -267,7 +271,7 @@ fn what_is_compacted_is_gone_and_nobody_tells_what_was_known_before() {
         archive.store.stage("test", &name, b"lost".to_vec()).unwrap().place(&found.version).unwrap();
         drop(key_writer(&archive));
         look(&archive);
-        let done = key_writer(&archive).compact(i64::MAX).unwrap();
+        let done = key_writer(&archive).compact(UnixMicros(i64::MAX)).unwrap();
         assert_eq!(done.files, 2);
         assert_eq!(archive.vintages(&key()).unwrap(), []);
         assert_eq!(vintages(&archive).len(), if archive.store.removes() { 1 } else { 6 });
@@ -280,11 +284,11 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
     let (_folder, archive) = archive();
     let mut writer = key_writer(&archive);
     for step in 0..3 {
-        writer.commit(&[window(0, 1)], &closes(&[0], f64::from(step)), AT + i64::from(step)).unwrap();
+        writer.commit(&[window(0, 1)], &closes(&[0], f64::from(step)), UnixMicros(AT + i64::from(step))).unwrap();
     }
     let before = files(archive.path());
-    writer.compact(AT + 1).unwrap();
-    writer.compact(AT + 2).unwrap();
+    writer.compact(UnixMicros(AT + 1)).unwrap();
+    writer.compact(UnixMicros(AT + 2)).unwrap();
     drop(writer);
     let after = files(archive.path());
     let name = ledger::name(&key().name);
@@ -314,8 +318,8 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
 #[test]
 fn vintages_that_are_not_what_was_written_are_reported() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.5), AT).unwrap();
-    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.25), AT + 10).unwrap();
+    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.5), UnixMicros(AT)).unwrap();
+    key_writer(&archive).commit(&[window(0, 3)], &closes(&[0, 1, 2], 0.25), UnixMicros(AT + 10)).unwrap();
     let name = files(archive.path()).into_keys().find(|name| name.ends_with(".vintage")).unwrap();
     let path = archive.path().join(&name);
     let whole = std::fs::read(&path).unwrap();
@@ -324,16 +328,19 @@ fn vintages_that_are_not_what_was_written_are_reported() {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(archive.read_as_of(&key(), window(0, 3), AT), Err(ArchiveFault::File { .. })), "{bit}");
+        assert!(
+            matches!(archive.read_as_of(&key(), window(0, 3), UnixMicros(AT)), Err(ArchiveFault::File { .. })),
+            "{bit}"
+        );
         assert_eq!(archive.verify().unwrap().problems.len(), 1);
     }
     std::fs::remove_file(&path).unwrap();
-    let fault = archive.read_as_of(&key(), window(0, 3), AT).unwrap_err();
+    let fault = archive.read_as_of(&key(), window(0, 3), UnixMicros(AT)).unwrap_err();
     assert!(matches!(fault, ArchiveFault::File { state: FileState::Missing, .. }), "{fault}");
     // What is kept now is none of its business, and what is dropped is looked for no more.
     assert_eq!(archive.read(&key(), window(0, 3)).unwrap()[0].len(), 3);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT + 10).unwrap().len(), 3);
-    key_writer(&archive).compact(AT + 10).unwrap();
+    key_writer(&archive).compact(UnixMicros(AT + 10)).unwrap();
     assert!(archive.verify().unwrap().problems.is_empty());
     // A data file in its place is none.
     std::fs::write(&path, &whole).unwrap();
@@ -366,7 +373,7 @@ struct First<'a> {
 #[test]
 fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     let (_folder, archive) = archive();
-    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let path = archive.path().join(ledger::name(&key().name));
     // As it was written: no word of since when anything is known.
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -388,7 +395,7 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     // Since nobody noted when they were asked, buckets count from their close.
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF).unwrap().len(), 2);
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF - 1), Err(vec![window(1, 2)]));
-    key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), AT).unwrap();
+    key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), UnixMicros(AT)).unwrap();
     assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 3"));
     assert_eq!(closes_as_of(&archive, window(0, 2), AT - 1).unwrap()[&1], 1.5);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT).unwrap()[&1], 1.25);
@@ -401,11 +408,11 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
 fn a_writer_that_lost_its_lock_loses_no_vintage() {
     let shared = objects::Shared::new();
     let mut first = shared.take_over();
-    first.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), AT).unwrap();
+    first.commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let mut second = shared.take_over();
-    second.commit(&[window(0, 2)], &closes(&[0, 1], 0.25), AT + 10).unwrap();
-    first.commit(&[window(0, 2)], &closes(&[0], 0.125), AT + 20).unwrap();
-    second.commit(&[window(0, 1)], &[], AT + 30).unwrap();
+    second.commit(&[window(0, 2)], &closes(&[0, 1], 0.25), UnixMicros(AT + 10)).unwrap();
+    first.commit(&[window(0, 2)], &closes(&[0], 0.125), UnixMicros(AT + 20)).unwrap();
+    second.commit(&[window(0, 1)], &[], UnixMicros(AT + 30)).unwrap();
     let archive = shared.archive();
     for (moment, expected) in [(AT, Some(0.5)), (AT + 10, Some(0.25)), (AT + 20, Some(0.125)), (AT + 30, None)] {
         let found = closes_as_of(&archive, window(0, 2), moment).unwrap();

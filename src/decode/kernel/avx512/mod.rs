@@ -367,7 +367,7 @@ avx512! {
                 let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
                 let part = fraction.map(|(skip, parts)| ends[row].wrapping_add(skip) as usize..parts[row] as usize);
                 let Some(time) = slow::time(bytes, whole, part) else { return false };
-                out[row].write(time);
+                out[row].write(time.0);
                 failed &= failed - 1;
             }
         }

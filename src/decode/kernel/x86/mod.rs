@@ -306,7 +306,7 @@ unsafe fn times(
             (Some(seconds), Some(rest)) => Some(seconds * slow::NANOSECONDS + rest),
             _ => {
                 let part = part.map(|(start, end)| start as usize..end as usize);
-                slow::time(bytes, start as usize..*end as usize, part)
+                slow::time(bytes, start as usize..*end as usize, part).map(|time| time.0)
             }
         };
         let Some(time) = time else { return false };

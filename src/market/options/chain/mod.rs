@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 pub(in crate::market) use self::quote::Quote;
 
 use self::smile::{Smile, Strike};
-use crate::clock::{SECOND, SECONDS_PER_DAY as DAY};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos};
 use crate::protocol::discovery::TENORS;
 
 /// How long a quote counts, seconds. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
@@ -39,16 +39,15 @@ const MATURITIES: [i64; TENORS.len()] = [7 * DAY, 30 * DAY, 60 * DAY, 90 * DAY];
 /// Which option: by expiry, then by strike, then calls before puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::market) struct Contract {
-    /// Unix nanoseconds.
-    expiry: i64,
+    expiry: UnixNanos,
     /// Bits of the strike: it is above 0, so its bits order as it does.
     strike: u64,
     put: bool,
 }
 
 impl Contract {
-    /// An option of an expiry (Unix nanoseconds) and a strike above 0.
-    pub(in crate::market) fn new(expiry: i64, strike: f64, put: bool) -> Self {
+    /// An option of an expiry and a strike above 0.
+    pub(in crate::market) fn new(expiry: UnixNanos, strike: f64, put: bool) -> Self {
         Self { expiry, strike: strike.to_bits(), put }
     }
 }
@@ -77,9 +76,9 @@ impl Chain {
         }
     }
 
-    /// Forgets what no reading at `at` (Unix nanoseconds) or later can use.
-    pub(in crate::market) fn forget(&mut self, at: i64) {
-        self.quotes.retain(|contract, quote| contract.expiry > at && quote.time >= at - FRESH * SECOND);
+    /// Forgets what no reading at `at` or later can use.
+    pub(in crate::market) fn forget(&mut self, at: UnixNanos) {
+        self.quotes.retain(|contract, quote| contract.expiry > at && quote.time >= at.plus(-FRESH * SECOND));
     }
 
     /// Whether nothing is known.
@@ -87,10 +86,10 @@ impl Chain {
         self.quotes.is_empty()
     }
 
-    /// The readings at a moment (Unix nanoseconds) in the order of [`TENORS`], from the quotes that are known then.
-    pub(in crate::market) fn readings(&self, at: i64) -> [Reading; TENORS.len()] {
+    /// The readings at a moment in the order of [`TENORS`], from the quotes that are known then.
+    pub(in crate::market) fn readings(&self, at: UnixNanos) -> [Reading; TENORS.len()] {
         let usable = |(contract, quote): &(&Contract, &Quote)| {
-            contract.expiry > at && (at - FRESH * SECOND..=at).contains(&quote.time)
+            contract.expiry > at && (at.plus(-FRESH * SECOND)..=at).contains(&quote.time)
         };
         let mut smiles: Vec<(f64, Smile)> = Vec::new();
         let mut quotes = self.quotes.iter().filter(usable).peekable();
@@ -106,7 +105,7 @@ impl Chain {
                     *(if contract.put { &mut strike.put } else { &mut strike.call }) = Some(*quote);
                 }
             }
-            smiles.push(((expiry - at) as f64 / SECOND as f64, Smile::of(&strikes)));
+            smiles.push((expiry.since(at) as f64 / SECOND as f64, Smile::of(&strikes)));
         }
         MATURITIES.map(|maturity| {
             let at_tenor = |value: fn(&Smile) -> Option<f64>| {

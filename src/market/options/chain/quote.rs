@@ -1,10 +1,12 @@
 //! Quotes of options.
 
+use crate::clock::UnixNanos;
+
 /// What a dump tells of an option at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct Quote {
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When.
+    pub time: UnixNanos,
     /// Mark volatility, annual, percentage points; above 0.
     pub volatility: f64,
     /// Delta; NaN where it is unknown.

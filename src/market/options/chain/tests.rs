@@ -5,7 +5,7 @@ const AT: i64 = 1_733_011_200 * SECOND;
 const DAYS: i64 = DAY * SECOND;
 
 fn quote(volatility: f64, delta: f64) -> Quote {
-    Quote { time: AT, volatility, delta, forward: 100.0 }
+    Quote { time: UnixNanos(AT), volatility, delta, forward: 100.0 }
 }
 
 /// Strike, whether a put, volatility, delta.
@@ -15,7 +15,7 @@ fn chain(expiries: &[(i64, &[Row])]) -> Chain {
     let mut chain = Chain::default();
     for (days, options) in expiries {
         for &(strike, put, volatility, delta) in *options {
-            chain.take(Contract::new(AT + days * DAYS, strike, put), quote(volatility, delta));
+            chain.take(Contract::new(UnixNanos(AT + days * DAYS), strike, put), quote(volatility, delta));
         }
     }
     chain
@@ -34,7 +34,7 @@ const FAR: [Row; 4] =
 
 #[test]
 fn an_expiry_on_the_tenor_is_read_by_itself() {
-    let readings = chain(&[(7, &NEAR), (30, &FAR)]).readings(AT);
+    let readings = chain(&[(7, &NEAR), (30, &FAR)]).readings(UnixNanos(AT));
     let weight = (100f64.ln() - 95f64.ln()) / (105f64.ln() - 95f64.ln());
     let money = 60.0 + (56.0 - 60.0) * weight;
     let put = 70.0 + (64.0 - 70.0) * (0.25 - 0.10) / (0.30 - 0.10);
@@ -48,7 +48,7 @@ fn an_expiry_on_the_tenor_is_read_by_itself() {
 
 #[test]
 fn between_expiries_total_variance_runs_straight() {
-    let readings = chain(&[(3, &FAR), (20, &NEAR), (45, &FAR), (200, &NEAR)]).readings(AT);
+    let readings = chain(&[(3, &FAR), (20, &NEAR), (45, &FAR), (200, &NEAR)]).readings(UnixNanos(AT));
     let money = |expiry: f64| 60.0 - 4.0 * (100f64.ln() - 95f64.ln()) / (105f64.ln() - 95f64.ln()) * expiry;
     let near = money(1.0);
     let between = |low: (f64, f64), high: (f64, f64), tenor: f64| {
@@ -72,7 +72,7 @@ fn between_expiries_total_variance_runs_straight() {
 #[test]
 fn nothing_is_extrapolated() {
     let nothing = |chain: Chain| {
-        let readings = chain.readings(AT);
+        let readings = chain.readings(UnixNanos(AT));
         assert!(readings.iter().all(|reading| reading.volatility.is_nan() && reading.skew.is_nan()), "{readings:?}");
     };
     nothing(chain(&[]));
@@ -80,8 +80,8 @@ fn nothing_is_extrapolated() {
     nothing(chain(&[(6, &NEAR)]));
     nothing(chain(&[(7, &[(90.0, true, 60.0, -0.3), (95.0, true, 60.0, -0.4)])])); // no strike above the forward
     // An expiry without a value is passed over for the next one that has.
-    let holes = chain(&[(5, &NEAR), (6, &NEAR[..2]), (7, &NEAR[..2]), (9, &NEAR)]).readings(AT);
-    let without = chain(&[(5, &NEAR), (9, &NEAR)]).readings(AT);
+    let holes = chain(&[(5, &NEAR), (6, &NEAR[..2]), (7, &NEAR[..2]), (9, &NEAR)]).readings(UnixNanos(AT));
+    let without = chain(&[(5, &NEAR), (9, &NEAR)]).readings(UnixNanos(AT));
     assert_eq!((holes[0].volatility, holes[0].skew), (without[0].volatility, without[0].skew));
     assert!(!without[0].volatility.is_nan());
 }
@@ -89,32 +89,35 @@ fn nothing_is_extrapolated() {
 #[test]
 fn a_quote_counts_for_an_hour_and_not_before_it_came() {
     let mut one = chain(&[(7, &NEAR)]);
-    assert!(one.readings(AT - 1)[0].volatility.is_nan());
+    assert!(one.readings(UnixNanos(AT - 1))[0].volatility.is_nan());
     let seven = |chain: &Chain, at: i64| {
         // The same quotes of an expiry that is a week away at any moment.
-        let moved: Vec<(Contract, Quote)> =
-            chain.quotes.iter().map(|(key, quote)| (Contract { expiry: at + 7 * DAYS, ..*key }, *quote)).collect();
-        Chain { quotes: moved.into_iter().collect() }.readings(at)[0].volatility
+        let moved: Vec<(Contract, Quote)> = chain
+            .quotes
+            .iter()
+            .map(|(key, quote)| (Contract { expiry: UnixNanos(at + 7 * DAYS), ..*key }, *quote))
+            .collect();
+        Chain { quotes: moved.into_iter().collect() }.readings(UnixNanos(at))[0].volatility
     };
     assert!(!seven(&one, AT + FRESH * SECOND).is_nan());
     assert!(seven(&one, AT + FRESH * SECOND + 1).is_nan());
-    one.forget(AT + FRESH * SECOND);
+    one.forget(UnixNanos(AT + FRESH * SECOND));
     assert!(!one.is_empty());
-    one.forget(AT + FRESH * SECOND + 1);
+    one.forget(UnixNanos(AT + FRESH * SECOND + 1));
     assert!(one.is_empty());
 }
 
 #[test]
 fn the_newest_quote_counts_and_the_later_of_two_at_one_time() {
     let mut one = chain(&[(7, &FAR)]);
-    let money = Contract::new(AT + 7 * DAYS, 100.0, false);
-    one.take(money, Quote { time: AT - 1, ..quote(90.0, 0.5) });
-    assert_eq!(one.readings(AT)[0].volatility, 52.0);
+    let money = Contract::new(UnixNanos(AT + 7 * DAYS), 100.0, false);
+    one.take(money, Quote { time: UnixNanos(AT - 1), ..quote(90.0, 0.5) });
+    assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 52.0);
     one.take(money, quote(53.0, 0.5));
-    assert_eq!(one.readings(AT)[0].volatility, 53.0);
+    assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 53.0);
     // What is unknown of a quote is left out, the rest of it counts.
     one.take(money, Quote { delta: f64::NAN, forward: f64::NAN, ..quote(57.0, 0.0) });
-    assert_eq!(one.readings(AT)[0].volatility, 57.0);
+    assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 57.0);
 }
 
 proptest! {
@@ -127,10 +130,10 @@ proptest! {
         let mut flat = Chain::default();
         for (day, volatility) in days.iter().zip(&volatilities) {
             for (strike, put, _, delta) in NEAR {
-                flat.take(Contract::new(AT + day * DAYS, strike, put), quote(*volatility, delta));
+                flat.take(Contract::new(UnixNanos(AT + day * DAYS), strike, put), quote(*volatility, delta));
             }
         }
-        for (reading, maturity) in flat.readings(AT).iter().zip(MATURITIES) {
+        for (reading, maturity) in flat.readings(UnixNanos(AT)).iter().zip(MATURITIES) {
             let tenor = maturity / DAY;
             let reaches = days.first().is_some_and(|day| *day <= tenor) && days.last().is_some_and(|day| *day >= tenor);
             prop_assert_eq!(!reading.volatility.is_nan(), reaches);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::statistics::ratio;
+use crate::clock::UnixSecond;
 use crate::market::raw::PositionTable;
 use crate::protocol::Timestamp;
 use crate::protocol::analytics::{CategoryRow, TraderProfile, UserCategories};
@@ -13,8 +14,8 @@ pub(in crate::market) struct Account {
     pub(in crate::market) profile: TraderProfile,
     /// Closed positions with a gain.
     pub(in crate::market) wins: i64,
-    /// Unix seconds of the latest event of any position.
-    pub(in crate::market) last_trade: i64,
+    /// The latest event of any position.
+    pub(in crate::market) last_trade: UnixSecond,
 }
 
 /// Adds up a wallet's positions, in the order in which `/positions` tells them, so that whoever adds its rows finds the
@@ -28,7 +29,7 @@ pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> Accoun
     let mut account = Account::default();
     let profile = &mut account.profile;
     profile.wallet_address.clone_from(&table.wallets()[wallet]);
-    let (mut latest_open, mut held_for, mut cost) = (0, 0, 0.0);
+    let (mut latest_open, mut held_for, mut cost) = (UnixSecond(0), 0, 0.0);
     for row in table.of_wallet(wallet) {
         profile.total_position_count += 1;
         profile.total_size += row.size();
@@ -49,7 +50,7 @@ pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> Accoun
         }
     }
     let closed = profile.closed_position_count;
-    profile.latest_open_position_ts = (latest_open > 0).then_some(Timestamp { s: latest_open, ns: 0 });
+    profile.latest_open_position_ts = (latest_open > UnixSecond(0)).then_some(Timestamp { s: latest_open.0, ns: 0 });
     profile.total_roi = ratio(profile.total_realized_pnl, cost) * 100.0;
     profile.win_rate_by_positions = ratio(account.wins as f64, closed as f64) * 100.0;
     profile.avg_holding_duration = held_for / closed.max(1);

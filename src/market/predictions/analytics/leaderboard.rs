@@ -2,16 +2,16 @@
 
 use super::account::{Account, account};
 use super::statistics::ratio;
-use crate::clock::second_of;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::raw::PositionTable;
 use crate::protocol::SortDirection;
 use crate::protocol::analytics::TraderProfile;
 use crate::protocol::query::{LeaderboardQuery, LeaderboardSort};
 
-/// One page of the leaderboard as of `now` (Unix nanoseconds). The filters choose traders; their numbers stay those of
+/// One page of the leaderboard as of `now`. The filters choose traders; their numbers stay those of
 /// the whole account (supplement 8). Equals stand in the order of their addresses, whatever the direction.
-pub(in crate::market) fn rank(table: &PositionTable, query: &LeaderboardQuery, now: i64) -> Vec<TraderProfile> {
-    let second = second_of(now);
+pub(in crate::market) fn rank(table: &PositionTable, query: &LeaderboardQuery, now: UnixNanos) -> Vec<TraderProfile> {
+    let second = now.second();
     let mut accounts: Vec<Account> = Vec::new();
     for (wallet, address) in table.wallets().iter().enumerate() {
         if table.wallet(address) == Some(wallet) && trades(table, wallet, query.primary_category.as_deref()) {
@@ -50,7 +50,7 @@ fn trades(table: &PositionTable, wallet: usize, category: Option<&str>) -> bool 
         .is_none_or(|wanted| table.of_wallet(wallet).any(|position| table.event_of(position).category.trim() == wanted))
 }
 
-fn fits(account: &Account, query: &LeaderboardQuery, second: i64) -> bool {
+fn fits(account: &Account, query: &LeaderboardQuery, second: UnixSecond) -> bool {
     let profile = &account.profile;
     let positions = profile.total_position_count as f64;
     let least = |bound: Option<f64>, value: f64| bound.is_none_or(|bound| value >= bound);
@@ -62,6 +62,6 @@ fn fits(account: &Account, query: &LeaderboardQuery, second: i64) -> bool {
         && least(query.avg_position_size, ratio(profile.total_size, positions))
         && least(query.total_volume, profile.total_size)
         && least_whole(query.open_position_count, profile.open_position_count)
-        && least_whole(query.time_since_last_trade, second.saturating_sub(account.last_trade))
+        && least_whole(query.time_since_last_trade, second.0.saturating_sub(account.last_trade.0))
         && least_whole(query.avg_holding_time, profile.avg_holding_duration)
 }

@@ -8,13 +8,14 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
+use crate::clock::UnixNanos;
 use crate::market::raw::{Position, PositionTable};
 use crate::protocol::query::PositionsQuery;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk};
 
-/// Answers a query from a table as of `now` (Unix nanoseconds), which only `timeSinceLastTrade` looks at. A wallet or
+/// Answers a query from a table as of `now`, which only `timeSinceLastTrade` looks at. A wallet or
 /// market that the table does not know gives an empty answer.
-pub(in crate::market) fn answer(table: &PositionTable, ask: &AnalyticsAsk, now: i64) -> AnalyticsAnswer {
+pub(in crate::market) fn answer(table: &PositionTable, ask: &AnalyticsAsk, now: UnixNanos) -> AnalyticsAnswer {
     let mut answer = AnalyticsAnswer::default();
     match ask {
         AnalyticsAsk::Leaderboard(query) => answer.trader_profiles = leaderboard::rank(table, query, now),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::clock::SECONDS_PER_DAY as DAY;
+use crate::clock::{UnixDay, UnixSecond};
 use crate::market::demo::noise::{place, uniform};
 use crate::market::raw::{Outcome, PredictionEvent, PredictionFigures};
 
@@ -221,10 +221,10 @@ const SPORTS: [(&str, &str, f64); 3] =
 pub(in crate::market) struct EventTraits {
     /// Place of the year that it is asked in.
     pub(in crate::market) year: usize,
-    /// Unix second of the opening.
-    pub(in crate::market) opened: i64,
-    /// Unix second of the end.
-    pub(in crate::market) ends: i64,
+    /// The second of the opening.
+    pub(in crate::market) opened: UnixSecond,
+    /// The second of the end.
+    pub(in crate::market) ends: UnixSecond,
     /// Odds of the first outcome at the opening.
     pub(in crate::market) odds: f64,
     /// What comes true.
@@ -270,14 +270,14 @@ impl Events {
                 category: (*category).to_owned(),
                 sub_category: (*sub_category).to_owned(),
             });
-            let second = |day: i64| (YEARS[year] + day) * DAY;
+            let second = |day_of_year: i64| UnixDay(YEARS[year] + day_of_year).second();
             let truth = match *truth {
                 Some(Truth::Fixed(first)) if year == 0 => Truth::Fixed(first),
                 None | Some(Truth::Fixed(_)) => Truth::Fixed(uniform(hash(3)) < *odds),
-                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from), second(to)),
-                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from), second(to)),
-                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from), second(to)),
-                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from), second(to)),
+                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from).0, second(to).0),
+                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from).0, second(to).0),
+                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from).0, second(to).0),
+                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from).0, second(to).0),
             };
             let tape = place(&[seed, ODDS, asked]);
             all.traits.push(EventTraits {

@@ -1,7 +1,7 @@
 //! What the demo's prediction markets trade at: from the odds of the opening to what came true.
 
 use super::events::EventTraits;
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, UnixSecond};
 use crate::market::demo::noise::smooth;
 use crate::market::raw::PredictionState;
 
@@ -11,10 +11,10 @@ pub(in crate::market) const TICK: f64 = 0.001;
 /// How sure the market is at the end, as a logarithm of odds: 0.999 or 0.001.
 const SURE: f64 = 7.0;
 
-/// The state of a market at a Unix second, with the price of its last trade up to then; `None` before its opening.
+/// The state of a market at a second, with the price of its last trade up to then; `None` before its opening.
 pub(in crate::market) fn state(
     event: &EventTraits,
-    at: i64,
+    at: UnixSecond,
     last_price: impl FnOnce() -> f64,
 ) -> Option<PredictionState> {
     (at >= event.opened).then(|| PredictionState {
@@ -26,16 +26,16 @@ pub(in crate::market) fn state(
     })
 }
 
-/// What the first outcome of an open market is worth at a Unix second; `first` says whether it comes true.
+/// What the first outcome of an open market is worth at a second; `first` says whether it comes true.
 ///
 /// Noise moves the logarithm of the odds. The nearer the end, the less of it is left and the harder the outcome pulls, until
 /// nobody doubts it.
-pub(in crate::market) fn quote(event: &EventTraits, first: bool, at: i64) -> f64 {
+pub(in crate::market) fn quote(event: &EventTraits, first: bool, at: UnixSecond) -> f64 {
     let moved = |salt: u64, days: f64| {
-        let noise = |second: i64| smooth(event.tape ^ salt, second as f64 / DAY / days);
+        let noise = |second: UnixSecond| smooth(event.tape ^ salt, second.0 as f64 / DAY / days);
         noise(at) - noise(event.opened)
     };
-    let passed = (at - event.opened) as f64 / (event.ends - event.opened).max(1) as f64;
+    let passed = (at.0 - event.opened.0) as f64 / (event.ends.0 - event.opened.0).max(1) as f64;
     let (doubt, pull) = (1.0 - passed.powi(12), SURE * passed.powi(5));
     let odds =
         (event.odds / (1.0 - event.odds)).ln() + 0.6 * moved(1, 23.0) + 0.3 * moved(2, 4.0) + 0.1 * moved(3, 0.3);
@@ -53,15 +53,15 @@ mod tests {
     fn markets_open_at_their_odds_and_end_at_what_came_true() {
         for event in &Events::new(0).traits {
             for first in [true, false] {
-                let at = |second: i64| quote(event, first, second);
-                assert!((at(event.opened) - event.odds).abs() < TICK);
-                let end = at(event.ends - 1);
+                let at = |second: i64| quote(event, first, UnixSecond(second));
+                assert!((at(event.opened.0) - event.odds).abs() < TICK);
+                let end = at(event.ends.0 - 1);
                 assert!(if first { end > 0.995 } else { end < 0.005 }, "{end}");
                 // Half-way nobody knows.
-                assert!((0.005..0.995).contains(&at(i64::midpoint(event.opened, event.ends))));
+                assert!((0.005..0.995).contains(&at(i64::midpoint(event.opened.0, event.ends.0))));
             }
-            assert_eq!(state(event, event.opened - 1, || 0.5), None);
-            assert!(!state(event, event.ends - 1, || 0.5).unwrap().closed);
+            assert_eq!(state(event, UnixSecond(event.opened.0 - 1), || 0.5), None);
+            assert!(!state(event, UnixSecond(event.ends.0 - 1), || 0.5).unwrap().closed);
             assert!(state(event, event.ends, || 0.5).unwrap().closed);
         }
     }
@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn prices_stay_on_the_ticks_between_nothing_and_all() {
         for event in &Events::new(1).traits {
-            for second in (event.opened..event.ends).step_by(43_200) {
-                let price = quote(event, true, second);
+            for second in (event.opened.0..event.ends.0).step_by(43_200) {
+                let price = quote(event, true, UnixSecond(second));
                 assert!((TICK..=1.0 - TICK).contains(&price));
                 assert_eq!(format!("{price:.3}").parse::<f64>().unwrap(), price);
             }

@@ -2,7 +2,7 @@
 
 use super::events::{EventTraits, Events, hexadecimal};
 use super::odds::quote;
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::{SECONDS_PER_DAY, UnixSecond};
 use crate::market::demo::noise::{mix, normal, place, uniform};
 use crate::market::raw::{Counts, Outcome, Position, PositionTable};
 
@@ -58,8 +58,8 @@ impl Draw {
 /// What ends a position, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct Exit {
-    /// Unix second.
-    pub(in crate::market) at: i64,
+    /// When.
+    pub(in crate::market) at: UnixSecond,
     /// Tokens sold, merged or redeemed.
     pub(in crate::market) size: f64,
     /// Average price.
@@ -77,8 +77,8 @@ pub(in crate::market) struct Life {
     pub(in crate::market) size: f64,
     /// Average entry price.
     pub(in crate::market) avg_price: f64,
-    /// Unix second.
-    pub(in crate::market) entered: i64,
+    /// When it was entered.
+    pub(in crate::market) entered: UnixSecond,
     /// Events of the entry.
     pub(in crate::market) counts: Counts,
     /// What is not sold or redeemed is held for good.
@@ -86,8 +86,8 @@ pub(in crate::market) struct Life {
 }
 
 impl Life {
-    /// The position as of a Unix second; `None` before it is entered.
-    fn position(&self, now: i64) -> Option<Position> {
+    /// The position as of a second; `None` before it is entered.
+    fn position(&self, now: UnixSecond) -> Option<Position> {
         if self.entered > now {
             return None;
         }
@@ -109,8 +109,8 @@ impl Life {
             realized_size: exit.size,
             avg_exit_price: exit.price,
             realized_pnl: exit.size * (exit.price - self.avg_price),
-            latest_open_ts: if open { self.entered } else { 0 },
-            prev_hold_duration: if open { 0 } else { exit.at - self.entered },
+            latest_open_ts: if open { self.entered } else { UnixSecond(0) },
+            prev_hold_duration: if open { 0 } else { exit.at.0 - self.entered.0 },
             last_trade: exit.at,
             counts: Counts {
                 sell: exit.counts.sell,
@@ -143,7 +143,8 @@ impl Traders {
             for outcome in choose(&self.0[wallet], &outcomes, many) {
                 let place = events.outcomes[outcome].event;
                 let (event, side, first) = (&events.traits[place], outcome % 2, first(place));
-                let price = |at: i64| if side == 0 { quote(event, first, at) } else { 1.0 - quote(event, first, at) };
+                let price =
+                    |at: UnixSecond| if side == 0 { quote(event, first, at) } else { 1.0 - quote(event, first, at) };
                 let life = life(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
                 lives.push(Life { wallet, ..life });
             }
@@ -152,12 +153,12 @@ impl Traders {
     }
 }
 
-/// The table of positions as of a Unix second, of the markets that have opened.
+/// The table of positions as of a second, of the markets that have opened.
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
     events: &Events,
     lives: impl Iterator<Item = &'a Life>,
-    now: i64,
+    now: UnixSecond,
     first: impl Fn(usize) -> bool,
 ) -> PositionTable {
     let opened = events.traits.partition_point(|event| event.opened <= now);
@@ -216,21 +217,21 @@ fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
     order
 }
 
-/// A wallet's position in an outcome that pays `paid`; the caller fills in whose. `price` is that of the outcome at a Unix
+/// A wallet's position in an outcome that pays `paid`; the caller fills in whose. `price` is that of the outcome at a
 /// second: wallets buy and sell on the market's tape.
-fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: impl Fn(i64) -> f64) -> Life {
+fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: impl Fn(UnixSecond) -> f64) -> Life {
     let mut draw = Draw(place(&[trader.seed, 7, outcome as u64]));
     let size = micro(1.0 + trader.scale * draw.normal().exp());
-    let length = (event.ends - event.opened) as f64;
-    let mut chance = || event.opened + (length * 0.8 * draw.uniform()) as i64;
+    let length = (event.ends.0 - event.opened.0) as f64;
+    let mut chance = || UnixSecond(event.opened.0 + (length * 0.8 * draw.uniform()) as i64);
     let (one, two) = (chance(), chance());
     let (cheap, dear) = if price(one) <= price(two) { (one, two) } else { (two, one) };
     let entered = if trader.patient { cheap } else { dear };
-    let left = (event.ends - entered) as f64;
+    let left = (event.ends.0 - entered.0) as f64;
     let wallet = 0;
     if trader.merges {
         // Tokens that came by transfer, at no price that the venue knows, and are merged into collateral.
-        let at = entered + (left * draw.uniform()) as i64;
+        let at = UnixSecond(entered.0 + (left * draw.uniform()) as i64);
         let price = micro(size * (0.5 + 0.006 * draw.normal())) / size;
         let merge = Counts { merge: 3 * draw.count(), transfer_out: draw.rare(0.6), ..Counts::default() };
         let counts = Counts { transfer_in: 5 * draw.count(), ..Counts::default() };
@@ -248,11 +249,11 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
         ..Counts::default()
     };
     let fate = draw.uniform();
-    let (sold_at, part) = (entered + (left * draw.uniform()) as i64, draw.uniform());
+    let (sold_at, part) = (UnixSecond(entered.0 + (left * draw.uniform()) as i64), draw.uniform());
     let exit = if fate < 0.5 {
         // Redeemed within a day of the end.
         Some(Exit {
-            at: event.ends + (part * SECONDS_PER_DAY as f64) as i64,
+            at: UnixSecond(event.ends.0 + (part * SECONDS_PER_DAY as f64) as i64),
             size,
             price: paid,
             counts: Counts::default(),
@@ -292,7 +293,7 @@ mod tests {
 
     fn table_at(seed: u64, now: i64) -> PositionTable {
         let (traders, events, lives) = year(seed, 0);
-        table(&traders, &events, lives.iter(), now, first)
+        table(&traders, &events, lives.iter(), UnixSecond(now), first)
     }
 
     #[test]
@@ -345,8 +346,8 @@ mod tests {
                 assert!((0.0..=1.0).contains(&row.avg_price) && (0.0..=1.0).contains(&row.avg_exit_price));
                 let gain = row.realized_size * (row.avg_exit_price - row.avg_price);
                 assert!((row.realized_pnl - gain).abs() <= 1e-9 * row.size());
-                assert!(row.last_trade <= now && row.prev_hold_duration >= 0);
-                assert_eq!(row.latest_open_ts > 0, row.is_open());
+                assert!(row.last_trade <= UnixSecond(now) && row.prev_hold_duration >= 0);
+                assert_eq!(row.latest_open_ts > UnixSecond(0), row.is_open());
                 assert!(row.latest_open_ts <= row.last_trade);
                 assert!(row.counts.buy > 0 || row.counts.transfer_in > 0);
                 open += usize::from(row.is_open());

@@ -9,9 +9,7 @@ use std::sync::Arc;
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
 use super::positions::Life;
-use crate::clock::{
-    MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY as DAY, UnixSecond, Window, minute_of, nanos_of, second_of,
-};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
@@ -31,9 +29,9 @@ pub(in crate::market) struct Tape {
     first: bool,
     /// What tracked wallets bought and sold, by time.
     fills: Vec<Trade>,
-    /// Tokens of the first and of the second outcome that tracked wallets hold from a Unix second on, by time.
-    held: Vec<(i64, [f64; 2])>,
-    days: Cache<i64, Vec<Trade>>,
+    /// Tokens of the first and of the second outcome that tracked wallets hold from a second on, by time.
+    held: Vec<(UnixSecond, [f64; 2])>,
+    days: Cache<UnixDay, Vec<Trade>>,
 }
 
 impl Tape {
@@ -46,9 +44,9 @@ impl Tape {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
         for (side, life) in lives {
             // Whoever buys the second outcome sells the first.
-            let mut fill = |at: i64, amount: f64, bought: bool| {
+            let mut fill = |at: UnixSecond, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
-                fills.push(Trade { time: nanos_of(at), price, amount, buy: bought == (side == 0) });
+                fills.push(Trade { time: at.nanos().0, price, amount, buy: bought == (side == 0) });
             };
             if life.counts.buy > 0 {
                 fill(life.entered, life.size, true);
@@ -72,31 +70,31 @@ impl Tape {
         Self { event, first, fills, held, days: Cache::new(KEPT_DAYS) }
     }
 
-    /// What the first outcome is worth at a Unix second.
-    fn quote(&self, at: i64) -> f64 {
+    /// What the first outcome is worth at a second.
+    fn quote(&self, at: UnixSecond) -> f64 {
         quote(&self.event, self.first, at)
     }
 
     /// What of a window the market is open.
     fn open(&self, window: Window) -> Window {
-        window.and(Window { from: self.event.opened, to: self.event.ends })
+        window.and(Window { from: self.event.opened.0, to: self.event.ends.0 })
     }
 
-    /// The same, as far as it has begun at `now` (Unix nanoseconds).
-    fn begun(&self, window: Window, now: i64) -> Window {
-        self.open(Window { to: window.to.min(second_of(now).saturating_add(1)), ..window })
+    /// The same, as far as it has begun at `now`.
+    fn begun(&self, window: Window, now: UnixNanos) -> Window {
+        self.open(Window { to: window.to.min(now.second().0.saturating_add(1)), ..window })
     }
 
-    /// The trades of a Unix day, by time.
-    fn day(&self, day: i64) -> Arc<Vec<Trade>> {
+    /// The trades of a day, by time.
+    fn day(&self, day: UnixDay) -> Arc<Vec<Trade>> {
         self.days.made(day, || self.make(day))
     }
 
-    fn make(&self, day: i64) -> Vec<Trade> {
-        let begin = day * DAY * SECOND;
+    fn make(&self, day: UnixDay) -> Vec<Trade> {
+        let begin = day.nanos().0;
         let of_day = |time: i64| self.fills.partition_point(|fill| fill.time < time);
         let mut trades = self.fills[of_day(begin)..of_day(begin + DAY * SECOND)].to_vec();
-        let seed = place(&[self.event.tape, 1, day as u64]);
+        let seed = place(&[self.event.tape, 1, day.0 as u64]);
         let count = 220 + (seed % 300) as i64;
         let spacing = DAY * SECOND / count;
         // What is left of the turnover after everybody got the least amount is shared out by weight.
@@ -109,7 +107,7 @@ impl Tape {
             let lot = draw(trade);
             let offset = trade * spacing + (uniform(lot) * spacing as f64) as i64;
             // A market opens with a trade, so that it always has a last price.
-            let opens = trade == 0 && day * DAY == self.event.opened;
+            let opens = trade == 0 && day.second() == self.event.opened;
             let time = if opens { begin } else { begin + offset / 1_000_000 * 1_000_000 };
             let part = if trade + 1 == count {
                 spare - shared
@@ -117,7 +115,7 @@ impl Tape {
                 ((spare as f64 * weight(trade) / whole) as i64).min(spare - shared)
             };
             shared += part;
-            trades.push(self.trade(time, (1 + part) as f64 / PARTS, mix(lot ^ 2)));
+            trades.push(self.trade(UnixNanos(time), (1 + part) as f64 / PARTS, mix(lot ^ 2)));
         }
         // Stable: tracked wallets come first.
         trades.sort_by_key(|trade| trade.time);
@@ -125,50 +123,50 @@ impl Tape {
     }
 
     /// A trade at the odds, or a tick beyond them on the taker's side.
-    fn trade(&self, time: i64, amount: f64, lot: u64) -> Trade {
-        let at = second_of(time);
+    fn trade(&self, time: UnixNanos, amount: f64, lot: u64) -> Trade {
+        let at = time.second();
         let middle = self.quote(at);
         // Takers lean to where the price goes in the next hour, the makers' loss.
-        let drift = self.quote((at + 3_600).min(self.event.ends - 1)) - middle;
+        let drift = self.quote(UnixSecond((at.0 + 3_600).min(self.event.ends.0 - 1))) - middle;
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
         let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
         let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
-        Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
+        Trade { time: time.0, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
     }
 
-    /// What wallets that are not tracked trade on a Unix day, in parts of a token.
-    fn turnover(&self, day: i64) -> i64 {
+    /// What wallets that are not tracked trade on a day, in parts of a token.
+    fn turnover(&self, day: UnixDay) -> i64 {
         let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
-        let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day as f64 / 6.0);
-        let whim = 0.35 * normal(place(&[self.event.tape, 4, day as u64]));
+        let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day.0 as f64 / 6.0);
+        let whim = 0.35 * normal(place(&[self.event.tape, 4, day.0 as u64]));
         // Interest wakes as the end comes near.
-        let length = (self.event.ends - self.event.opened).max(1) as f64;
-        let passed = (day * DAY - self.event.opened) as f64 / length;
+        let length = (self.event.ends.0 - self.event.opened.0).max(1) as f64;
+        let passed = (day.second().0 - self.event.opened.0) as f64 / length;
         (PARTS * (usual + mood + whim + 1.2 * passed.powi(4)).exp()) as i64
     }
 
-    /// Visits the trades in a window, none after `now` (Unix nanoseconds).
-    pub(in crate::market) fn trades(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Trade)) {
+    /// Visits the trades in a window, none after `now`.
+    pub(in crate::market) fn trades(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Trade)) {
         let window = self.begun(window, now);
         if window.is_empty() {
             return;
         }
         let times = window.nanos();
         for day in window.from.div_euclid(DAY)..=(window.to - 1).div_euclid(DAY) {
-            let trades = self.day(day);
-            let begin = trades.partition_point(|trade| trade.time < times.start);
-            let within = |trade: &&Trade| trade.time < times.end && trade.time <= now;
+            let trades = self.day(UnixDay(day));
+            let begin = trades.partition_point(|trade| trade.time < times.start.0);
+            let within = |trade: &&Trade| trade.time < times.end.0 && trade.time <= now.0;
             trades[begin..].iter().take_while(within).for_each(&mut *visit);
         }
     }
 
-    /// Visits the bars of the minutes with a start in a window, of their trades up to `now` (Unix nanoseconds).
-    pub(in crate::market) fn bars(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) {
+    /// Visits the bars of the minutes with a start in a window, of their trades up to `now`.
+    pub(in crate::market) fn bars(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
         self.trades(minutes_within(window), now, &mut |trade| {
-            let start = minute_of(trade.time);
+            let start = UnixNanos(trade.time).minute().second();
             match &mut bar {
-                Some(bar) if bar.start == start => bar.add(trade),
+                Some(bar) if bar.start == start.0 => bar.add(trade),
                 _ => {
                     if let Some(done) = bar.replace(Bar::of(start, trade)) {
                         visit(&done);
@@ -182,7 +180,7 @@ impl Tape {
     }
 
     /// The last bar that starts before `before`, as of `now`.
-    pub(in crate::market) fn bar_before(&self, before: UnixSecond, now: i64) -> Option<Bar> {
+    pub(in crate::market) fn bar_before(&self, before: UnixSecond, now: UnixNanos) -> Option<Bar> {
         let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before.0 }, now);
         let mut day = (end - 1).div_euclid(DAY);
         // Every day has trades, but what remains of the last one before `before` may have none.
@@ -197,74 +195,78 @@ impl Tape {
         None
     }
 
-    /// Price of the last trade up to a Unix second; the opening odds before the first.
-    pub(in crate::market) fn last_price(&self, at: i64) -> f64 {
-        let bar = self.bar_before(UnixSecond(at.saturating_add(1)), nanos_of(at.saturating_add(1)) - 1);
+    /// Price of the last trade up to a second; the opening odds before the first.
+    pub(in crate::market) fn last_price(&self, at: UnixSecond) -> f64 {
+        let next = UnixSecond(at.0.saturating_add(1));
+        let bar = self.bar_before(next, next.nanos().plus(-1));
         bar.map_or(self.event.odds, |bar| bar.close)
     }
 
-    /// Tokens traded up to a Unix second, that second included.
-    pub(in crate::market) fn volume(&self, at: i64) -> f64 {
-        let Window { from: opened, to: end } = self.open(Window { from: i64::MIN, to: at.saturating_add(1) });
+    /// Tokens traded up to a second, that second included.
+    pub(in crate::market) fn volume(&self, at: UnixSecond) -> f64 {
+        let Window { from: opened, to: end } = self.open(Window { from: i64::MIN, to: at.0.saturating_add(1) });
         if end <= opened {
             return 0.0;
         }
         let today = (end - 1).div_euclid(DAY);
-        let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(day)).sum();
+        let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(UnixDay(day))).sum();
         let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
-        self.trades(Window { from: today * DAY, to: end }, nanos_of(end) - 1, &mut |trade| volume += trade.amount);
+        self.trades(Window { from: today * DAY, to: end }, UnixSecond(end).nanos().plus(-1), &mut |trade| {
+            volume += trade.amount;
+        });
         volume
     }
 
-    /// The book at the end of a Unix minute, or at `now` within it: every tick from the last price to 0 and to 1.
-    pub(in crate::market) fn book(&self, minute: i64, now: i64) -> Option<Book> {
-        let Window { from: begin, to: end } = self.open(Window { from: minute * 60, to: minute * 60 + 60 });
-        if begin >= end || nanos_of(begin) > now {
+    /// The book at the end of a minute, or at `now` within it: every tick from the last price to 0 and to 1.
+    pub(in crate::market) fn book(&self, minute: UnixMinute, now: UnixNanos) -> Option<Book> {
+        let Window { from: begin, to: end } =
+            self.open(Window { from: minute.second().0, to: minute.next().second().0 });
+        if begin >= end || UnixSecond(begin).nanos() > now {
             return None;
         }
         let last = self.bar_before(UnixSecond(end), now).map_or(self.event.odds, |bar| bar.close);
         let middle = (last / TICK).round() as i64;
-        let usual = self.turnover(minute.div_euclid(MINUTES_PER_DAY)) as f64 / PARTS / 60.0;
+        let usual = self.turnover(minute.day()) as f64 / PARTS / 60.0;
         let level = |tick: i64| -> Level {
             let away = (tick - middle).abs() as f64;
-            let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute / 11) as u64]));
+            let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute.0 / 11) as u64]));
             let wall = if tick % 50 == 0 { 4.0 } else { 1.0 };
             let amount = usual * wall * (0.2 + grain) * (0.3 + (away / 8.0).min(1.0)) * (-away / 250.0).exp();
             (tick as f64 / 1_000.0, round(amount, 2).max(1.0 / PARTS))
         };
         let (bids, asks) = ((1..middle).rev().map(level).collect(), (middle + 1..1_000).map(level).collect());
-        Some(Book { time: nanos_of(begin), bids, asks })
+        Some(Book { time: UnixSecond(begin).nanos(), bids, asks })
     }
 
     /// Visits the readings of open interest with a time in a window, none after `now`: one at the start of each minute
     /// and one at each change. The price is what values the tokens of both outcomes together.
-    pub(in crate::market) fn readings(&self, window: Window, now: i64, visit: &mut dyn FnMut(&Ticker)) {
+    pub(in crate::market) fn readings(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Ticker)) {
         let Window { from, to } = self.begun(window, now);
-        let mut reading = |at: i64, held: [f64; 2]| {
+        let mut reading = |at: UnixSecond, held: [f64; 2]| {
             let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
             visit(&Ticker {
-                time: nanos_of(at),
+                time: at.nanos().0,
                 funding_rate: f64::NAN,
                 predicted_rate: f64::NAN,
                 open_interest: tokens,
                 price: if tokens > 0.0 { worth / tokens } else { first },
             });
         };
-        let mut next = self.held.partition_point(|(at, _)| *at < from);
+        let mut next = self.held.partition_point(|(at, _)| at.0 < from);
         let mut held = next.checked_sub(1).map_or([0.0; 2], |last| self.held[last].1);
-        let mut minute = whole_minute(from);
+        let mut minute = whole_minute(UnixSecond(from)).0;
         loop {
-            let at = self.held.get(next).map_or(minute, |(change, _)| minute.min(*change));
+            let at = self.held.get(next).map_or(minute, |(change, _)| minute.min(change.0));
             if at >= to {
                 return;
             }
-            while let Some(change) = self.held.get(next).filter(|(time, _)| *time == at) {
+            while let Some(change) = self.held.get(next).filter(|(time, _)| time.0 == at) {
                 held = change.1;
                 next += 1;
             }
-            reading(at, held);
+            reading(UnixSecond(at), held);
             if at == minute {
                 minute += 60;
             }
@@ -277,7 +279,7 @@ impl Tape {
         &self,
         field: TickerField,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&OhlcBar),
     ) {
         if field.kind() != RawData::OpenInterest {
@@ -289,7 +291,12 @@ impl Tape {
     }
 
     /// The last bar of a field that starts before `before`.
-    pub(in crate::market) fn ticker_before(&self, field: TickerField, before: UnixSecond, now: i64) -> Option<OhlcBar> {
+    pub(in crate::market) fn ticker_before(
+        &self,
+        field: TickerField,
+        before: UnixSecond,
+        now: UnixNanos,
+    ) -> Option<OhlcBar> {
         let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before.0 }, now);
         let mut last = None;
         let minute = Window { from: ((end - 1).div_euclid(60) * 60).max(opened), to: end };
@@ -300,10 +307,10 @@ impl Tape {
 
 /// The minutes that begin in a window.
 fn minutes_within(window: Window) -> Window {
-    Window { from: whole_minute(window.from), to: whole_minute(window.to) }
+    Window { from: whole_minute(UnixSecond(window.from)).0, to: whole_minute(UnixSecond(window.to)).0 }
 }
 
-/// The first whole minute that begins at a Unix second or later, in seconds.
-fn whole_minute(second: i64) -> i64 {
-    second.saturating_add(59).div_euclid(60).saturating_mul(60)
+/// The first whole minute that begins at a second or later.
+fn whole_minute(second: UnixSecond) -> UnixSecond {
+    UnixSecond(second.0.saturating_add(59).div_euclid(60).saturating_mul(60))
 }

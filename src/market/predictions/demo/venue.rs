@@ -6,7 +6,7 @@ use super::events::{Events, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
-use crate::clock::{UnixSecond, Window, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::clock::BEGIN;
 use crate::market::raw::{
@@ -69,13 +69,13 @@ impl Venue {
         self.events.events[event].category.trim()
     }
 
-    /// The state of a market at a Unix second; `None` before its opening.
-    pub(in crate::market) fn state(&self, event: usize, at: i64) -> Option<PredictionState> {
+    /// The state of a market at a second; `None` before its opening.
+    pub(in crate::market) fn state(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
         odds::state(self.events.traits.get(event)?, at, || self.tape(event).last_price(at))
     }
 
-    /// Tokens that a market traded up to a Unix second.
-    pub(in crate::market) fn volume(&self, event: usize, at: i64) -> Option<f64> {
+    /// Tokens that a market traded up to a second.
+    pub(in crate::market) fn volume(&self, event: usize, at: UnixSecond) -> Option<f64> {
         (event < self.events.traits.len()).then(|| self.tape(event).volume(at))
     }
 
@@ -97,9 +97,9 @@ impl Venue {
         self.lives[year].get_or_init(|| self.traders.lives(&self.events, year, |event| self.comes_true(event)))
     }
 
-    /// The table of positions as of `now` (Unix nanoseconds).
-    pub(in crate::market) fn table(&self, now: i64) -> Arc<PositionTable> {
-        let now = second_of(now);
+    /// The table of positions as of `now`.
+    pub(in crate::market) fn table(&self, now: UnixNanos) -> Arc<PositionTable> {
+        let now = now.second();
         let opened = self.events.traits.partition_point(|event| event.opened <= now);
         let last = self.events.traits[..opened].iter().map(|event| event.year).max();
         let lives = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.lives(year));
@@ -117,13 +117,15 @@ impl Venue {
             Truth::Fixed(first) => first,
             Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window { from, to }),
             Truth::NewHigh(coin, from, to) => {
-                let before = self
-                    .coin_market(coin)
-                    .and_then(|market| self.trades.highest(market, None, Window { from: BEGIN, to: from }, i64::MAX));
+                let before = self.coin_market(coin).and_then(|market| {
+                    self.trades.highest(market, None, Window { from: BEGIN, to: from }, UnixNanos(i64::MAX))
+                });
                 before.is_some_and(|before| self.trades_above(coin, before, Window { from, to }))
             }
-            Truth::Rises(coin, from, to) => self.gain(coin, from, to) > 1.0,
-            Truth::Gains(coin, from, to) => self.gain(coin, from, to) > self.gain("BTC", from, to),
+            Truth::Rises(coin, from, to) => self.gain(coin, UnixSecond(from), UnixSecond(to)) > 1.0,
+            Truth::Gains(coin, from, to) => {
+                self.gain(coin, UnixSecond(from), UnixSecond(to)) > self.gain("BTC", UnixSecond(from), UnixSecond(to))
+            }
         })
     }
 
@@ -132,14 +134,14 @@ impl Venue {
     }
 
     fn trades_above(&self, coin: &str, price: f64, window: Window) -> bool {
-        let highest = |market| self.trades.highest(market, Some(price), window, i64::MAX);
+        let highest = |market| self.trades.highest(market, Some(price), window, UnixNanos(i64::MAX));
         self.coin_market(coin).and_then(highest).is_some()
     }
 
     /// What a price of the coin is multiplied by between two seconds, from the last trade before each.
-    fn gain(&self, coin: &str, from: i64, to: i64) -> f64 {
+    fn gain(&self, coin: &str, from: UnixSecond, to: UnixSecond) -> f64 {
         let close =
-            |market, at| self.trades.bar_before(market, UnixSecond(at), i64::MAX).map_or(f64::NAN, |bar| bar.close);
+            |market, at| self.trades.bar_before(market, at, UnixNanos(i64::MAX)).map_or(f64::NAN, |bar| bar.close);
         self.coin_market(coin).map_or(f64::NAN, |market| close(market, to) / close(market, from))
     }
 }

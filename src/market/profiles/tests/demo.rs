@@ -1,6 +1,6 @@
 //! Profiles of the demo market, asked as a client asks: rules of the query, and agreement with the candles.
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::{Column, List, Rows, Series};
 use crate::market::engine::Market;
 use crate::market::query::error::MarketError;
@@ -12,7 +12,7 @@ const MONDAY: i64 = 1_776_643_200; // 2026-04-20
 const DAY: i64 = 86_400;
 
 fn ask(query: &str, now: i64) -> Result<Vec<Series>, MarketError> {
-    Market::demo(0).points(&PointsQuery::parse(query).unwrap(), now)
+    Market::demo(0).points(&PointsQuery::parse(query).unwrap(), UnixNanos(now))
 }
 
 fn series(query: &str) -> Series {

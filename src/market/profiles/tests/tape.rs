@@ -1,6 +1,6 @@
 //! A source whose trades a test writes down.
 
-use crate::clock::{SECOND, UnixSecond, Window};
+use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
 use crate::market::query::context::QueryContext;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, Book, Instrument, RawData, RawDataSet, Source, SourceError, Trade};
@@ -28,7 +28,7 @@ impl Tape {
             quote: quote.to_owned(),
             category: "SPOT".to_owned(),
             coin_name: String::new(),
-            available_since: 0,
+            available_since: UnixSecond(0),
             raw_data: RawDataSet::default().with(RawData::Trades),
         });
         self.trades.push(trades.to_vec());
@@ -45,7 +45,7 @@ pub(in crate::market) fn context<'a>(
     interval: &str,
     now: i64,
 ) -> QueryContext<'a> {
-    let buckets = Buckets::new(Interval::find(interval).unwrap(), query, now * SECOND);
+    let buckets = Buckets::new(Interval::find(interval).unwrap(), query, UnixNanos(now * SECOND));
     QueryContext { source: tape, query, spec: data_type.spec(), markets: Vec::new(), buckets }
 }
 
@@ -54,11 +54,17 @@ impl Source for Tape {
         &self.instruments
     }
 
-    fn bars(&self, market: usize, window: Window, now: i64, visit: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError> {
         let minute = |trade: &Trade| trade.time.div_euclid(60 * SECOND) * 60;
-        let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now).copied().collect();
+        let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now.0).copied().collect();
         for part in known.chunk_by(|one, next| minute(one) == minute(next)) {
-            let mut bar = Bar::of(minute(&part[0]), &part[0]);
+            let mut bar = Bar::of(UnixSecond(minute(&part[0])), &part[0]);
             part[1..].iter().for_each(|trade| bar.add(trade));
             if window.contains(bar.start) {
                 visit(&bar);
@@ -67,7 +73,7 @@ impl Source for Tape {
         Ok(())
     }
 
-    fn bar_before(&self, market: usize, before: UnixSecond, now: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut last = None;
         self.bars(market, Window { from: i64::MIN, to: before.0 }, now, &mut |bar| last = Some(*bar))?;
         Ok(last)
@@ -77,10 +83,10 @@ impl Source for Tape {
         &self,
         market: usize,
         window: Window,
-        now: i64,
+        now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let within = |trade: &&Trade| trade.time <= now && window.contains(trade.time.div_euclid(SECOND));
+        let within = |trade: &&Trade| trade.time <= now.0 && window.contains(trade.time.div_euclid(SECOND));
         self.trades[market].iter().filter(within).for_each(visit);
         Ok(())
     }
@@ -89,9 +95,9 @@ impl Source for Tape {
         Ok(self.ticks[market])
     }
 
-    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
-    coins_only!(crate::market);
+    coins_only!(crate);
 }

@@ -1,7 +1,7 @@
 //! Market profiles of hand-made trades, every field by hand.
 
 use super::tape::{Tape, context, trade};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::{Column, NO_TIME, Name, Rows, Series};
 use crate::market::profiles::tpo::market_profiles;
 use crate::market::query::error::MarketError;
@@ -63,7 +63,10 @@ fn a_step_that_is_too_fine_is_refused_before_the_work_is_done() {
     let begun = std::time::Instant::now();
     for step in ["0.0001", "0.000001"] {
         let query = crate::protocol::PointsQuery::parse(&format!("{text}{step}")).unwrap();
-        let error = crate::market::Market::demo(0).points(&query, 1_776_880_800_000_000_000).unwrap_err().to_string();
+        let error = crate::market::Market::demo(0)
+            .points(&query, UnixNanos(1_776_880_800_000_000_000))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("blockSize") && error.contains("give a larger step"), "{error}");
     }
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());

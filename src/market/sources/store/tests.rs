@@ -1,7 +1,7 @@
 //! Visits of a store's trades, against the lists that the test wrote.
 
 use super::*;
-use crate::clock::{SECOND, Window};
+use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, Window};
 use crate::market::store::changes::{Change, place as put};
 use crate::market::store::held::HELD;
 use crate::market::store::origin::Origin;
@@ -26,7 +26,7 @@ fn store() -> (tempfile::TempDir, Store) {
             pair: TRADES,
             store: folder.path(),
             market: ("VENUE", "BTCUSDT"),
-            day,
+            day: UnixDay(day),
             change: &Change::default(),
         };
         put(folder.path(), writer::write(&place, &trades, &Origin::default()).unwrap()).unwrap();
@@ -37,7 +37,7 @@ fn store() -> (tempfile::TempDir, Store) {
 
 fn visited(store: &Store, from: i64, to: i64, now: i64) -> Vec<f64> {
     let mut prices = Vec::new();
-    store.trades(0, Window { from, to }, now, &mut |trade| prices.push(trade.price)).unwrap();
+    store.trades(0, Window { from, to }, UnixNanos(now), &mut |trade| prices.push(trade.price)).unwrap();
     prices
 }
 
@@ -62,14 +62,14 @@ fn nothing_after_now_is_read() {
 #[test]
 fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
     let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();
-    let bars = |store: &Store, from, to| store.bars(0, Window { from, to }, i64::MAX, &mut |_| ());
+    let bars = |store: &Store, from, to| store.bars(0, Window { from, to }, UnixNanos(i64::MAX), &mut |_| ());
     for what in ["candles_1m/exchange=VENUE/symbol=BTCUSDT/date=1970-01-14", "candles_1m", "trades"] {
         let (folder, _) = store();
         gone(folder.path(), what);
         let store = Store::open(folder.path()).unwrap();
         assert_eq!(store.instruments().len(), 1, "{what}");
         let outcome = if what == "trades" {
-            store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, i64::MAX, &mut |_| ())
+            store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, UnixNanos(i64::MAX), &mut |_| ())
         } else {
             bars(&store, 13 * DAY, 14 * DAY)
         };
@@ -97,9 +97,9 @@ fn the_tick_is_the_finest_decimal_of_all_days() {
 #[test]
 fn a_day_beyond_the_clock_is_the_end_of_time() {
     let (folder, store) = store();
-    assert_eq!(store.last_event(), Some(14 * DAY * SECOND));
+    assert_eq!(store.last_event(), Some(UnixNanos(14 * DAY * SECOND)));
     let days = folder.path().join("candles_1m/exchange=VENUE/symbol=BTCUSDT");
     std::fs::create_dir(days.join("date=9999-12-31")).unwrap();
     std::fs::copy(days.join("date=1970-01-14/part.parquet"), days.join("date=9999-12-31/part.parquet")).unwrap();
-    assert_eq!(Store::open(folder.path()).unwrap().last_event(), Some(i64::MAX));
+    assert_eq!(Store::open(folder.path()).unwrap().last_event(), Some(UnixNanos(i64::MAX)));
 }

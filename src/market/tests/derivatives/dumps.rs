@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::Series;
 use crate::market::IngestReport;
 use crate::market::engine::Market;
@@ -104,7 +104,7 @@ pub(in crate::market) fn market(fill: impl FnOnce(&Path)) -> (tempfile::TempDir,
 
 pub(in crate::market) fn ask_at(market: &Market, query: &str, now: i64) -> Result<Vec<Series>, MarketError> {
     let query = format!("{query}&from={DAY}&period=86400");
-    market.points(&PointsQuery::parse(&query).unwrap(), now)
+    market.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(now))
 }
 
 pub(in crate::market) fn ask(market: &Market, query: &str) -> Vec<Series> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::dumps::{DAY, Forced, INTERVALS, LATER, ask, ask_at, forced, market, put, put_forced, refused, table};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::Series;
 use crate::decode;
 use crate::encode;
@@ -138,7 +138,7 @@ fn closed_buckets_depend_on_neither_window_nor_clock() {
     let whole = levels(&ask(&market, &query));
     for (from, period) in [(0, 300), (300, 600), (1_201, 3_000), (6_900, 300)] {
         let text = format!("{query}&from={}&period={period}", DAY + from);
-        let part = market.points(&PointsQuery::parse(&text).unwrap(), LATER).unwrap();
+        let part = market.points(&PointsQuery::parse(&text).unwrap(), UnixNanos(LATER)).unwrap();
         let first = (DAY + from + 299) / 300 * 300;
         let expected: Levels =
             whole.range(first..DAY + from + period).map(|(start, levels)| (*start, levels.clone())).collect();
@@ -195,13 +195,13 @@ fn the_listings_know_the_type() {
         put(dumps, "trades", "BINANCE/ADAUSDT", &format!("timestamp,side,price,amount\n{DAY}000000,buy,1,1\n"));
     });
     let filters = Filters::parse("type=VENUE_LIQUIDATION_AGG");
-    let list = |list: DiscoveryList| market.list(list, &filters, LATER).unwrap().to_string();
+    let list = |list: DiscoveryList| market.list(list, &filters, UnixNanos(LATER)).unwrap().to_string();
     assert_eq!(list(DiscoveryList::Types), r#"["VENUE_LIQUIDATION_AGG"]"#);
     assert_eq!(
         (list(DiscoveryList::Coins), list(DiscoveryList::Exchanges)),
         (r#"["XRP"]"#.into(), r#"["BYBIT"]"#.into())
     );
-    let page = market.markets(&MarketsQuery::parse("type=VENUE_LIQUIDATION_AGG").unwrap(), LATER).unwrap();
+    let page = market.markets(&MarketsQuery::parse("type=VENUE_LIQUIDATION_AGG").unwrap(), UnixNanos(LATER)).unwrap();
     assert_eq!(page.symbols.iter().map(|row| row.raw_symbol.as_str()).collect::<Vec<_>>(), ["XRPUSDT"]);
 }
 

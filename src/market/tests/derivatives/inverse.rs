@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::as_a_sum;
 use super::dumps::{DAY, LATER, OHLC, RATE, ask, close, market, put, put_forced, put_readings, refused, table};
+use crate::clock::UnixNanos;
 use crate::columns::{Column, Series};
 use crate::market::engine::Market;
 use crate::market::raw::Source;
@@ -135,8 +136,9 @@ fn a_market_is_listed_under_what_its_ticker_reports() {
         put_readings(dumps, "BYBIT/DUSDT", &at([Some(0.0), None, Some(0.0), None]));
         put_readings(dumps, "BYBIT/EUSDT", &at([None, None, None, Some(2.0)]));
     });
-    let listed =
-        |list: DiscoveryList, filter: &str| market.list(list, &Filters::parse(filter), LATER).unwrap().to_string();
+    let listed = |list: DiscoveryList, filter: &str| {
+        market.list(list, &Filters::parse(filter), UnixNanos(LATER)).unwrap().to_string()
+    };
     for (data_type, coins) in [("FUNDING_RATE_AGG", r#"["A","B","D"]"#), ("OPEN_INTEREST_AGG", r#"["C","D"]"#)] {
         assert_eq!(listed(DiscoveryList::Coins, &format!("type={data_type}")), coins);
     }
@@ -159,7 +161,7 @@ fn a_quantity_that_begins_on_a_later_day_is_answered() {
     });
     let query = "type=OPEN_INTEREST_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=DAY";
     let query = format!("{query}&from={DAY}&period=172800");
-    let found = market.points(&crate::protocol::PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+    let found = market.points(&crate::protocol::PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap();
     assert_eq!(table(&found[0], OHLC), BTreeMap::from([(DAY + 86_400, [7.0; 4])]));
 }
 

@@ -11,7 +11,7 @@ use self::dumps::{
     DAY, Forced, INTERVALS, LATER, OHLC, PREDICTED, RATE, TICKER_HEADER, ask, ask_at, close, forced, market, ohlc, put,
     put_forced, put_readings, readings, refused, side_sums, table,
 };
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::Series;
 use crate::market::engine::Market;
 use crate::market::sources::ingest::ingest;
@@ -127,7 +127,7 @@ fn exchanges_add_and_weigh_and_a_silent_one_keeps_its_last() {
     close(&table(&mean[0], RATE), &expected);
     // A window that begins later knows what was before it.
     let late = format!("type=OPEN_INTEREST_AGG&{tail}_SUM&from={}&period=60", DAY + 60);
-    let late = market.points(&PointsQuery::parse(&late).unwrap(), LATER).unwrap();
+    let late = market.points(&PointsQuery::parse(&late).unwrap(), UnixNanos(LATER)).unwrap();
     assert_eq!(table(&late[0], OHLC), BTreeMap::from([(DAY + 60, [600.0; 4])]));
     // One exchange alone is as it is.
     let single = "type=FUNDING_RATE_AGG&exchange=BYBIT&coin=XRP&interval=FIVE_MINUTES";
@@ -170,7 +170,7 @@ fn a_value_is_carried_for_a_day_and_parts_of_a_minute_join_over_files() {
     let both = table(&ask(&market, sum)[0], OHLC);
     assert_eq!(both, BTreeMap::from([(DAY, [8.0; 4]), (DAY + 86_340, [9.0, 11.0, 9.0, 11.0])]));
     let next = format!("{sum}&from={}&period=172800", DAY + 86_400);
-    let next = market.points(&PointsQuery::parse(&next).unwrap(), LATER).unwrap();
+    let next = market.points(&PointsQuery::parse(&next).unwrap(), UnixNanos(LATER)).unwrap();
     assert_eq!(table(&next[0], OHLC).into_keys().collect::<Vec<_>>(), [DAY + 86_400, DAY + 86_460]);
     assert_eq!(table(&next[0], OHLC)[&(DAY + 86_460)], [13.5; 4]);
 }
@@ -186,7 +186,7 @@ fn a_value_older_than_a_day_does_not_count() {
         let query = "type=OPEN_INTEREST_AGG&exchange=BINANCE_FUTURES&exchange=BYBIT&coin=XRP&interval=MINUTE\
                      &transform.groupBy.type=GROUP_BY_TYPE_SUM";
         let query = format!("{query}&from={}&period=60", DAY + late / 60 * 60);
-        table(&market.points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap()[0], OHLC)
+        table(&market.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap()[0], OHLC)
     };
     assert_eq!(rows(86_410), BTreeMap::from([(DAY + 86_400, [8.0; 4])]));
     assert_eq!(rows(86_470), BTreeMap::from([(DAY + 86_460, [1.0; 4])]));
@@ -306,7 +306,7 @@ fn the_demo_keeps_the_invariants() {
     let market = Market::demo(0);
     let at = |query: &str, interval: &str, now: i64| {
         let query = format!("{query}&interval={interval}&from={DAY}&period=14400");
-        market.points(&PointsQuery::parse(&query).unwrap(), now).unwrap()
+        market.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(now)).unwrap()
     };
     let future = (DAY + 86_400) * SECOND;
     for (data_type, names) in [("OPEN_INTEREST_AGG", OHLC), ("FUNDING_RATE_AGG", RATE), ("FUNDING_RATE_AGG", PREDICTED)]

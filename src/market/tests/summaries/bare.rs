@@ -1,7 +1,7 @@
 //! A source that has neither options nor tokens, as a store: sound queries are answered with nothing, others refused.
 
 use super::*;
-use crate::clock::{UnixSecond, Window};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Bar, Book, Instrument, Source, SourceError, Trade};
 use crate::market::supply::answer::Marketcaps;
 
@@ -12,15 +12,15 @@ impl Source for Bare {
         &[]
     }
 
-    fn bars(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
+    fn bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn bar_before(&self, _: usize, _: UnixSecond, _: i64) -> Result<Option<Bar>, SourceError> {
+    fn bar_before(&self, _: usize, _: UnixSecond, _: UnixNanos) -> Result<Option<Bar>, SourceError> {
         Ok(None)
     }
 
-    fn trades(&self, _: usize, _: Window, _: i64, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
+    fn trades(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Trade)) -> Result<(), SourceError> {
         Ok(())
     }
 
@@ -28,15 +28,15 @@ impl Source for Bare {
         Ok(1.0)
     }
 
-    fn last_book(&self, _: usize, _: Window, _: i64) -> Result<Option<Book>, SourceError> {
+    fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
 
-    coins_only!(crate::market);
+    coins_only!(crate);
 }
 
 fn answer(query: &str) -> Result<Vec<Series>, MarketError> {
-    Market::new(Box::new(Bare)).points(&PointsQuery::parse(query).unwrap(), NOW)
+    Market::new(Box::new(Bare)).points(&PointsQuery::parse(query).unwrap(), UnixNanos(NOW))
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn without_data_there_is_nothing_to_answer() {
     assert!(answer("type=TOKEN_SUPPLY_AGG&coin=BTC&interval=1h").unwrap().is_empty());
     let whole = "type=SKEW_OPTION_SUMMARY_AGG&exchange=DERIBIT&coin=BTC&rawSymbol=BTC_25&interval=1h";
     assert!(answer(&format!("{whole}&tenor=ONE_W")).unwrap().is_empty());
-    assert_eq!(Marketcaps::new(&Bare, NOW).of("BTC").unwrap(), 0.0);
+    assert_eq!(Marketcaps::new(&Bare, UnixNanos(NOW)).of("BTC").unwrap(), 0.0);
     assert!(answer(whole).unwrap_err().to_string().contains("tenor is missing"));
     // The tenors of the specification hold even where no summary has one.
     let message = answer(&format!("{whole}&tenor=ONE_Y")).unwrap_err().to_string();

@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::*;
+use crate::clock::UnixNanos;
 use crate::encode;
 use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsPage, MarketsQuery};
 
 const NEW_YEAR: i64 = 1_767_225_600; // 2026-01-01
 
 fn page(query: &str, now: i64) -> MarketsPage {
-    DEMO.markets(&MarketsQuery::parse(query).unwrap(), now).unwrap()
+    DEMO.markets(&MarketsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap()
 }
 
 fn entries(query: &str, now: i64) -> Vec<Entry> {
@@ -105,7 +106,8 @@ fn prediction_markets_agree_with_the_analytics() {
     for (entry, market) in predictions(NOW) {
         let answer = {
             let query = format!("conditionId={}", entry.raw_symbol);
-            demo.analytics(&AnalyticsQuery::parse(AnalyticsEndpoint::MarketSummary, &query).unwrap(), NOW).unwrap()
+            demo.analytics(&AnalyticsQuery::parse(AnalyticsEndpoint::MarketSummary, &query).unwrap(), UnixNanos(NOW))
+                .unwrap()
         };
         let summary = answer.market_summary.unwrap();
         // The analytics track some wallets; others trade as well.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::columns::Series;
 use crate::market::engine::Market;
 use crate::market::query::error::MarketError;
@@ -21,7 +21,7 @@ const DAY: i64 = 86_400;
 static DEMO: LazyLock<Market> = LazyLock::new(|| Market::demo(0));
 
 fn ask(query: &str, now: i64) -> Result<Vec<Series>, MarketError> {
-    DEMO.points(&PointsQuery::parse(query).unwrap(), now)
+    DEMO.points(&PointsQuery::parse(query).unwrap(), UnixNanos(now))
 }
 
 fn series(query: &str, now: i64) -> Series {

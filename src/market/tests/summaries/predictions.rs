@@ -1,6 +1,7 @@
 //! The prediction venue on `/v1/points`: what is told of a market agrees with its listing and with the analytics.
 
 use super::*;
+use crate::clock::UnixNanos;
 use crate::columns::Column;
 use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsQuery, PredictionMarket, SeriesId};
 
@@ -9,11 +10,13 @@ const THEN: i64 = 1_752_582_900 * SECOND - 1;
 const NEW_YEAR: i64 = 1_767_225_600;
 
 fn listed(demo: &Market, now: i64) -> Vec<Entry> {
-    demo.markets(&MarketsQuery::parse("exchange=PREDICTION_VENUE&pageSize=100").unwrap(), now).unwrap().symbols
+    demo.markets(&MarketsQuery::parse("exchange=PREDICTION_VENUE&pageSize=100").unwrap(), UnixNanos(now))
+        .unwrap()
+        .symbols
 }
 
 fn points(demo: &Market, query: &str, now: i64) -> Vec<Series> {
-    demo.points(&PointsQuery::parse(query).unwrap(), now).unwrap()
+    demo.points(&PointsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap()
 }
 
 fn of(market: &PredictionMarket, query: &str) -> String {
@@ -172,7 +175,7 @@ fn resolved_markets_end_near_what_came_true_and_trade_no_more() {
             AnalyticsEndpoint::Positions,
             &format!("conditionId={}&limit=100", market.condition_id),
         );
-        let positions = demo.analytics(&query.unwrap(), now).unwrap().user_positions;
+        let positions = demo.analytics(&query.unwrap(), UnixNanos(now)).unwrap().user_positions;
         let winner = &positions.iter().find(|row| row.resolved_price == 1.0).unwrap().outcome_name;
         let first_won = *winner == market.outcomes[0];
         assert!(if first_won { market.last_price > 0.995 } else { market.last_price < 0.005 }, "{}", market.question);
@@ -188,7 +191,7 @@ fn wallets_bought_at_prices_that_the_tape_shows() {
     let market = &entries.iter().find(|row| row.title.contains("$150k in 2025")).unwrap().prediction_markets[0];
     let query =
         AnalyticsQuery::parse(AnalyticsEndpoint::Positions, &format!("conditionId={}&limit=60", market.condition_id));
-    let positions = demo.analytics(&query.unwrap(), NEW_YEAR * SECOND).unwrap().user_positions;
+    let positions = demo.analytics(&query.unwrap(), UnixNanos(NEW_YEAR * SECOND)).unwrap().user_positions;
     let mut looked = 0;
     for row in positions.iter().filter(|row| row.buy_count > 0 && row.latest_open_ts > 0) {
         let minute = format!("type=TRADE_AGG&interval=MINUTE&from={}&period=60", row.latest_open_ts / 60 * 60);
@@ -222,7 +225,7 @@ fn only_a_condition_names_a_market_and_no_coin_holds_it() {
         let query = format!(
             "type=TRADE_SIDE_AGNOSTIC_AGG&{window}&{exchanges}&coin={coin}&transform.groupBy.type=GROUP_BY_TYPE_SUM"
         );
-        demo.points(&PointsQuery::parse(&query).unwrap(), THEN)
+        demo.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(THEN))
     };
     let alone = together("exchange=BYBIT", "BTC").unwrap();
     assert_eq!(together("exchange=BYBIT&exchange=PREDICTION_VENUE", "BTC").unwrap(), alone);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::{PROFILES, ROWS, ask, open, table};
+use crate::clock::UnixNanos;
 use crate::market::predictions::analytics::answer;
 use crate::protocol::analytics::{CategoryRow, MarketSummary, UserPosition};
 use crate::protocol::query::MarketSummaryQuery;
@@ -16,7 +17,7 @@ static EDGES: LazyLock<Vec<f64>> =
 fn summary(asset: Option<&str>, condition: Option<&str>) -> MarketSummary {
     let [asset_id, condition_id] = [asset, condition].map(|text| text.map(str::to_owned));
     let asked = AnalyticsAsk::MarketSummary(MarketSummaryQuery { asset_id, condition_id });
-    answer(table(), &asked, 0).market_summary.unwrap()
+    answer(table(), &asked, UnixNanos(0)).market_summary.unwrap()
 }
 
 fn close(left: f64, right: f64) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{NOW, PROFILES, ROWS, ask, open, table};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::market::predictions::analytics::answer;
 use crate::protocol::analytics::TraderProfile;
 use crate::protocol::query::{LeaderboardQuery, LeaderboardSort};
@@ -108,7 +108,7 @@ fn the_time_since_the_latest_trade_follows_the_clock() {
     let mut latest: HashMap<&str, i64> = HashMap::new();
     for row in table().positions() {
         let time = latest.entry(&table().wallets()[row.wallet]).or_default();
-        *time = row.last_trade.max(*time);
+        *time = row.last_trade.0.max(*time);
     }
     let mut ages: Vec<i64> = latest.values().map(|time| NOW - time).collect();
     ages.sort_unstable();
@@ -123,5 +123,8 @@ fn the_time_since_the_latest_trade_follows_the_clock() {
         ..LeaderboardQuery::default()
     };
     let asked = AnalyticsAsk::Leaderboard(query);
-    assert!(answer(table(), &asked, (NOW - ages[499]) * SECOND).trader_profiles.is_empty(), "nobody has rested yet");
+    assert!(
+        answer(table(), &asked, UnixNanos((NOW - ages[499]) * SECOND)).trader_profiles.is_empty(),
+        "nobody has rested yet"
+    );
 }

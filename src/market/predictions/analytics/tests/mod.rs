@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use super::answer;
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::market::raw::{PositionTable, Source};
 use crate::market::sources::demo::Demo;
 use crate::protocol::analytics::{TraderProfile, UserPosition};
@@ -24,12 +24,13 @@ static ROWS: LazyLock<Vec<Vec<UserPosition>>> = LazyLock::new(|| {
     table().wallets().iter().map(|wallet| rows(wallet).user_positions).collect()
 });
 static PROFILES: LazyLock<Vec<TraderProfile>> = LazyLock::new(|| {
-    let profile = |wallet: &String| answer(table(), &AnalyticsAsk::TraderProfile(wallet.clone()), 0).trader_profile;
+    let profile =
+        |wallet: &String| answer(table(), &AnalyticsAsk::TraderProfile(wallet.clone()), UnixNanos(0)).trader_profile;
     table().wallets().iter().filter_map(profile).collect()
 });
 
 fn table() -> &'static PositionTable {
-    static TABLE: LazyLock<Arc<PositionTable>> = LazyLock::new(|| DEMO.positions(NOW * SECOND).unwrap());
+    static TABLE: LazyLock<Arc<PositionTable>> = LazyLock::new(|| DEMO.positions(UnixNanos(NOW * SECOND)).unwrap());
     &TABLE
 }
 
@@ -37,7 +38,7 @@ fn ask(endpoint: AnalyticsEndpoint, query: &str) -> AnalyticsAnswer {
     let query = AnalyticsQuery::parse(endpoint, query).unwrap();
     query.check(Spelling::Wire).unwrap();
     query.check_offset().unwrap();
-    answer(table(), &query.ask, NOW * SECOND)
+    answer(table(), &query.ask, UnixNanos(NOW * SECOND))
 }
 
 fn open(row: &UserPosition) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{NOW, ROWS, ask, table};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::encode;
 use crate::market::engine::Market;
 use crate::protocol::analytics::UserPosition;
@@ -71,7 +71,9 @@ fn strangers_get_an_empty_answer() {
 #[test]
 fn the_engine_keeps_the_rules_itself() {
     let market = Market::demo(0);
-    let ask = |endpoint, query: &str| market.analytics(&AnalyticsQuery::parse(endpoint, query).unwrap(), NOW * SECOND);
+    let ask = |endpoint, query: &str| {
+        market.analytics(&AnalyticsQuery::parse(endpoint, query).unwrap(), UnixNanos(NOW * SECOND))
+    };
     let problem = |endpoint, query: &str| ask(endpoint, query).unwrap_err().to_string();
     assert!(problem(AnalyticsEndpoint::Positions, "").contains("userWallet"));
     assert!(problem(AnalyticsEndpoint::Leaderboard, "offset=101").contains("0 to 100"));

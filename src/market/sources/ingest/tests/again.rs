@@ -4,6 +4,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use super::*;
+use crate::clock::UnixNanos;
 
 fn trades(price: i64) -> String {
     (0..120).fold(TRADE_HEADER.to_owned(), |text, minute| {
@@ -14,7 +15,7 @@ fn trades(price: i64) -> String {
 fn closes(market: &Market, symbol: &str) -> Vec<f64> {
     let query =
         format!("type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BYBIT&rawSymbol={symbol}&interval=HOUR&from={DAY}&period=7200");
-    let series = market.points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+    let series = market.points(&PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap();
     series.first().map(|one| one.floats("close").unwrap().to_vec()).unwrap_or_default()
 }
 

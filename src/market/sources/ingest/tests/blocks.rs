@@ -48,7 +48,7 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
         held: 0,
         good: 0,
     };
-    task.read(DAY / 86_400, &TRADE_COLUMNS, &mut collector);
+    task.read(UnixDay(DAY / 86_400), &TRADE_COLUMNS, &mut collector);
     for problem in &mut report.problems {
         problem.file.clear();
     }

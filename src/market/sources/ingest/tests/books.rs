@@ -1,6 +1,7 @@
 //! Dumps of books: snapshots, and which of several dumps counts.
 
 use super::*;
+use crate::clock::UnixNanos;
 
 /// Second of the day, bids, asks.
 type Row<'a> = (i64, &'a [(f64, f64)], &'a [(f64, f64)]);
@@ -10,7 +11,7 @@ fn best_bid(place: &PartitionPath) -> (f64, f64) {
     let query = format!(
         "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=DAY&blockSize=1&from={DAY}&period=86400"
     );
-    let series = place.market().points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+    let series = place.market().points(&PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap();
     let (levels, split) = series[0].levels().unwrap();
     let last = 2 * split[0] as usize - 2;
     (levels.values[last], levels.values[last + 1])
@@ -90,7 +91,7 @@ fn a_bucket_holds_the_last_snapshot_as_of_now() {
             "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BYBIT&rawSymbol=XRPUSDT&interval=MINUTE&blockSize=1\
              &from={DAY}&period=600"
         );
-        let series = place.market().points(&PointsQuery::parse(&query).unwrap(), now).unwrap();
+        let series = place.market().points(&PointsQuery::parse(&query).unwrap(), UnixNanos(now)).unwrap();
         let (levels, _) = series[0].levels().unwrap();
         let rows = series[0].timestamps.iter().enumerate().map(|(row, time)| {
             let span = levels.offsets[row] as usize..levels.offsets[row + 1] as usize;

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::*;
+use crate::clock::UnixNanos;
 use crate::market::engine::Market;
 use crate::protocol::PointsQuery;
 
@@ -219,7 +220,7 @@ fn folders_that_no_query_can_name_are_reported_one_by_one() {
     assert!(long.clone().all(|problem| problem.file.contains("€€€")) && long.count() == 3, "{report:#?}");
     let symbols: Vec<String> = {
         let filters = crate::protocol::Filters::parse("type=TRADE_AGG");
-        let list = place.market().list(crate::protocol::DiscoveryList::Symbols, &filters, LATER).unwrap();
+        let list = place.market().list(crate::protocol::DiscoveryList::Symbols, &filters, UnixNanos(LATER)).unwrap();
         serde_json::from_value(list).unwrap()
     };
     assert_eq!(symbols, ["BTC-USDT".to_owned(), fits]);
@@ -302,7 +303,7 @@ fn a_changed_sheet_or_chain_replaces_what_it_held() {
     };
     let ask = |query: &str, column: &str| -> Vec<f64> {
         let query = format!("{query}&interval=MINUTE&from={DAY}&period=180");
-        let series = place.market().points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+        let series = place.market().points(&PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap();
         series[0].floats(column).unwrap().to_vec()
     };
     let volatility =

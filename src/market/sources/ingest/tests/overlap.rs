@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use super::*;
+use crate::clock::UnixNanos;
 
 /// A trade: seconds since the begin of 2024-12-01, side, price, amount.
 type Row = (i64, &'static str, &'static str, &'static str);
@@ -23,7 +24,7 @@ fn volume(place: &PartitionPath) -> f64 {
         "type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from={from}&period={}",
         4 * 86_400
     );
-    let series = place.market().points(&PointsQuery::parse(&query).unwrap(), LATER).unwrap();
+    let series = place.market().points(&PointsQuery::parse(&query).unwrap(), UnixNanos(LATER)).unwrap();
     series.first().map_or(0.0, |one| one.floats("volume").unwrap().iter().sum())
 }
 
