@@ -28,8 +28,8 @@ impl Plan {
     fn requests(&self) -> Vec<PlannedRequest> {
         let planned = |request: &client::PlannedRequest| PlannedRequest {
             url: request.url.clone(),
-            weight: request.weight,
-            points: request.points,
+            weight: request.weight.0,
+            points: request.points.0,
             start: request.window.map(|window| window.from),
             end: request.window.map(|window| window.to),
         };
@@ -38,12 +38,12 @@ impl Plan {
 
     #[getter]
     fn weight(&self) -> u64 {
-        self.0.weight()
+        self.0.weight().0
     }
 
     #[getter]
     fn points(&self) -> u64 {
-        self.0.points()
+        self.0.points().0
     }
 
     #[getter]
@@ -54,7 +54,10 @@ impl Plan {
     /// Tier, seconds that it would take, why it would not do it, and the weight unless a wall refuses it.
     #[getter]
     fn tiers(&self) -> Vec<TierRow> {
-        let row = |wait: &client::TierWait| (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), wait.weight);
+        let row = |wait: &client::TierWait| {
+            let weight = wait.weight.map(|weight| weight.0);
+            (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), weight)
+        };
         self.0.tiers.iter().map(row).collect()
     }
 }

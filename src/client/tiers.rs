@@ -3,9 +3,10 @@
 use super::error::{ClientError, ErrorKind};
 use super::inner::Inner;
 use crate::budget::{Bucket, Limits};
+use crate::clock::UnixNanos;
 use crate::protocol::analytics::ANALYTICS_TIER;
 use crate::protocol::tier::TIERS;
-use crate::protocol::{Tier, TierSpec};
+use crate::protocol::{Tier, TierSpec, Weight};
 
 /// Whose limits a plan keeps to.
 #[derive(Debug, Clone, Copy)]
@@ -13,12 +14,12 @@ pub(super) struct Terms {
     /// The tier whose walls hold; `None` leaves them to the service.
     pub(super) tier: Option<Tier>,
     /// Most weight of a request; `None` while it is unknown.
-    pub(super) burst: Option<u64>,
+    pub(super) burst: Option<Weight>,
 }
 
 impl From<&TierSpec> for Terms {
     fn from(tier: &TierSpec) -> Self {
-        Self { tier: Some(tier.tier), burst: Some(u64::from(tier.burst())) }
+        Self { tier: Some(tier.tier), burst: Some(tier.burst()) }
     }
 }
 
@@ -28,14 +29,14 @@ pub struct TierWait {
     /// The tier's name.
     pub tier: &'static str,
     /// What the call weighs as the tier cuts it; `None` where a wall of the tier refuses it.
-    pub weight: Option<u64>,
+    pub weight: Option<Weight>,
     /// Seconds from a full bucket until it allows the last request, or why the tier does not allow the call.
     pub eta: Result<f64, String>,
 }
 
 impl TierWait {
     /// What each tier would take, lowest first. `weigh` tells what the call weighs by the tier's terms.
-    pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<u64, ClientError>) -> Vec<Self> {
+    pub(super) fn each(weigh: impl Fn(&TierSpec) -> Result<Weight, ClientError>) -> Vec<Self> {
         let wait = |tier: &TierSpec| match weigh(tier) {
             Ok(weight) => (Some(weight), eta(tier, weight)),
             // It is not the client's own tier that refuses, so what mends it does not hold either.
@@ -52,10 +53,11 @@ pub(super) fn own_tier(tier: &TierSpec) -> String {
 }
 
 /// Seconds until a full bucket of the tier has let `weight` pass.
-fn eta(tier: &TierSpec, weight: u64) -> Result<f64, String> {
-    match tier.weight_per_day.filter(|most| weight > u64::from(*most)) {
+fn eta(tier: &TierSpec, weight: Weight) -> Result<f64, String> {
+    let start = UnixNanos::default();
+    match tier.weight_per_day.filter(|most| weight > *most) {
         Some(most) => Err(format!("the call weighs {weight}, the tier {} allows {most} a day", tier.name)),
-        None => Ok(Bucket::new(Limits::from(tier), 0).refill(weight, 0).as_secs_f64()),
+        None => Ok(Bucket::new(Limits::from(tier), start).refill(weight, start).as_secs_f64()),
     }
 }
 
@@ -67,7 +69,7 @@ impl Inner {
 }
 
 /// What each tier would take for analytics of so many requests, of `weight` each.
-pub(super) fn analytics_by_tier(requests: usize, weight: u64) -> Vec<TierWait> {
+pub(super) fn analytics_by_tier(requests: usize, weight: Weight) -> Vec<TierWait> {
     TierWait::each(|tier| {
         if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(weight.saturating_mul(requests as u64)) }
     })
@@ -86,13 +88,14 @@ mod tests {
     #[test]
     fn a_tier_takes_what_its_rate_allows_after_its_burst() {
         // Section 8.1: 10, 50, 100 and 750 a minute, bursts of twice that, and 1,000 a day for the free tier.
-        let seconds = |weight: u64| TierWait::each(|_| Ok(weight)).into_iter().map(|wait| wait.eta).collect::<Vec<_>>();
+        let seconds =
+            |weight: u64| TierWait::each(|_| Ok(Weight(weight))).into_iter().map(|wait| wait.eta).collect::<Vec<_>>();
         assert_eq!(seconds(20), [Ok(0.0), Ok(0.0), Ok(0.0), Ok(0.0)]);
         assert_eq!(seconds(500), [Ok(2_880.0), Ok(480.0), Ok(180.0), Ok(0.0)]);
         let heavy = seconds(2_250);
         assert_eq!(heavy[1..], [Ok(2_580.0), Ok(1_230.0), Ok(60.0)]);
         assert!(heavy[0].as_ref().unwrap_err().contains("1000 a day"), "{heavy:?}");
         // A day's weight is no wall: the call still has a weight there.
-        assert!(TierWait::each(|_| Ok(2_250)).iter().all(|wait| wait.weight == Some(2_250)));
+        assert!(TierWait::each(|_| Ok(Weight(2_250))).iter().all(|wait| wait.weight == Some(Weight(2_250))));
     }
 }

@@ -36,15 +36,15 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
         let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
         return Err(needs_tier(&feature, ANALYTICS_TIER.spec().name, access.allowance).into());
     }
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
     refuse_unknown(&query.extra, spec.parameters)?;
     query.check(Spelling::Wire)?;
     query.check_offset()?;
-    let charge = access.charge(u64::from(spec.weight))?;
+    let charge = access.charge(spec.weight)?;
     let body = compute(&shared, Some(charge), Work::Usual, move |source| {
-        let answer = source.analytics(&query, now)?;
+        let answer = source.analytics(&query, now.0)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::paid(body.await?, u64::from(spec.weight)))
+    Ok(reply::paid(body.await?, spec.weight))
 }

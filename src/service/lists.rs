@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 /// server error, as on the live service (section 7).
 async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller, query: Option<String>) -> Answer {
     known(caller)?;
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let filters = Filters::parse(&query.unwrap_or_default());
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
     if row.needs_type && filters.types.is_empty() {
@@ -44,7 +44,7 @@ async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller,
         return Err(ErrorBody::internal(message).into());
     }
     let body = compute(&shared, None, Work::Light, move |source| {
-        let list = source.list(row.list, &filters, now)?;
+        let list = source.list(row.list, &filters, now.0)?;
         let mut body = Map::new();
         if list.as_array().is_none_or(|entries| !entries.is_empty()) {
             body.insert(row.key.to_owned(), list);

@@ -16,7 +16,6 @@ use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
-use crate::clock::second_of;
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -43,11 +42,11 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 /// `GET /v1/points`.
 pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
     let access = known(caller)?;
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let readable = readable(query)?;
     let follows_files = shared.source.follows_files();
     if !follows_files {
-        shared.source.check(&readable.query, now)?;
+        shared.source.check(&readable.query, now.0)?;
     }
     if follows_files || shared.source.has_block_size(&readable.query) {
         // Waits for a change of the files, or looks at the last price, so it is no work for this thread; what is computed is
@@ -55,13 +54,13 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         let query = readable.query.clone();
         let check = move |market: &Market| {
             if follows_files {
-                market.check(&query, now)?;
+                market.check(&query, now.0)?;
             }
-            Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
+            Ok(market.check_block_size(&query, now.0).map(|()| Vec::<u8>::new())?)
         };
         compute(shared, None, Work::Light, check).await?;
     }
-    let weight = charged(&readable, access.allowance, second_of(now))?;
+    let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {
@@ -69,16 +68,16 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         return Ok(reply::paid(encode::points(&[], false), weight));
     }
     // Files that may have to be read are no work for this thread.
-    let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
-    let amount = if Market::is_long(&query, now) {
+    let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now.0);
+    let amount = if Market::is_long(&query, now.0) {
         Work::Long
-    } else if Market::is_light(&query, now) {
+    } else if Market::is_light(&query, now.0) {
         Work::Light
     } else {
         Work::Usual
     };
     let work = move |source: &Market| {
-        let series = source.points(&query, now)?;
+        let series = source.points(&query, now.0)?;
         Ok(encode::points_in_parts(&series, query.flatten))
     };
     let body = if short {
@@ -95,11 +94,11 @@ async fn markets(
     RawQuery(query): RawQuery,
 ) -> Answer {
     known(caller)?;
-    let now = shared.clock.now().0;
+    let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let body = compute(&shared, None, Work::Light, move |source| {
-        let page = source.markets(&query, now)?;
+        let page = source.markets(&query, now.0)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });
     Ok(reply::json(StatusCode::OK, body.await?))

@@ -87,12 +87,12 @@ impl Conversation {
         }
         // Before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
-        let now = self.shared.clock.now().0;
+        let now = self.shared.clock.now();
         // A store's files may be under change, and be read: no work for a thread that serves connections.
         let shared = Arc::clone(&self.shared);
         let opening = tokio::task::spawn_blocking(move || {
             let market = shared.source.current()?;
-            wanted.iter().map(|channel| market.subscribe(channel, now)).collect::<Result<Vec<_>, MarketError>>()
+            wanted.iter().map(|channel| market.subscribe(channel, now.0)).collect::<Result<Vec<_>, MarketError>>()
         });
         let failed = |_| ErrorBody::internal("opening the channels failed; that is a fault of the local service");
         let opened = opening.await.map_err(failed)??;

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::production::{Active, Produced, produce};
 use super::socket::{Socket, answer_to, part};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
 use crate::service::link::Link;
@@ -182,12 +182,12 @@ impl Conversation {
 
     /// Sends what happened since the last time; whether there is more already.
     async fn send_events(&mut self) -> Result<bool, End> {
-        let now = self.shared.clock.now().0;
-        let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
+        let now = self.shared.clock.now();
+        let Some(produced) = self.active.iter().map(|one| UnixNanos(one.subscription.produced_until())).min() else {
             return Ok(false);
         };
         let stretch = if self.family == Family::Book { BOOK_STRETCH } else { STRETCH };
-        let until = now.saturating_add(1).min(produced.saturating_add(stretch));
+        let until = now.plus(1).min(produced.plus(stretch));
         if until <= produced {
             return Ok(false);
         }

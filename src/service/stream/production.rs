@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::clock::UnixNanos;
 use crate::encode;
 use crate::market::{StreamEvent, Subscription};
 use crate::protocol::stream::{Frame, StreamPoint};
@@ -27,8 +28,8 @@ pub(super) struct Produced {
     pub(super) frames: Vec<String>,
 }
 
-/// The frames of all channels up to `until` (Unix nanoseconds, exclusive); `None` when the source fails.
-pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: i64) -> Option<Produced> {
+/// The frames of all channels up to `until`, exclusive; `None` when the source fails.
+pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
     let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
     let source = Arc::clone(&shared.source);
     let work = move || {
@@ -36,7 +37,7 @@ pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: i64
         let market = source.current().ok()?;
         let mut events: Vec<StreamEvent> = Vec::new();
         for one in &mut active {
-            events.extend(market.events(&mut one.subscription, until).ok()?);
+            events.extend(market.events(&mut one.subscription, until.0).ok()?);
         }
         // Stable: events of one moment stay in the order of the channels.
         events.sort_by_key(|event| event.at);

@@ -22,7 +22,7 @@ use super::event::Event;
 use super::gap::Gap;
 use crate::archive::{ArchiveError, LinesFile};
 use crate::client::error::ClientError;
-use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, SharedClock};
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, SharedClock, UnixNanos};
 use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
 use crate::protocol::stream::{Channel, ChannelKind};
@@ -117,11 +117,11 @@ impl Recorder {
         self.state().left_out
     }
 
-    /// Notes that channels are open from `time` on (Unix nanoseconds, the service's).
+    /// Notes that channels are open from `time` on, by the service's clock.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn opened(&self, channels: &[Channel], time: i64) -> Result<(), ArchiveError> {
+    pub(super) fn opened(&self, channels: &[Channel], time: UnixNanos) -> Result<(), ArchiveError> {
         let channels: Vec<_> = channels.iter().map(Channel::to_json).collect();
         self.note(&json!({"opened": spelt(time), "channels": channels}))
     }
@@ -264,6 +264,6 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with('.') && name.chars().all(fits)
 }
 
-fn spelt(time: i64) -> String {
-    Timestamp::from_nanosecond(i128::from(time)).map_or_else(|_| time.to_string(), |time| time.to_string())
+fn spelt(time: UnixNanos) -> String {
+    Timestamp::from_nanosecond(i128::from(time.0)).map_or_else(|_| time.0.to_string(), |time| time.to_string())
 }

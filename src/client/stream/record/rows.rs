@@ -97,7 +97,7 @@ pub(super) enum What<'a> {
 impl<'a> Row<'a> {
     /// `None` for an event that lacks what its row needs.
     pub(super) fn of(dump: Dump, event: &'a Event) -> Option<Self> {
-        let time = event.time()?.div_euclid(1_000);
+        let time = event.time()?.0.div_euclid(1_000);
         let value = |name: &str| event.values.get(name).and_then(number);
         let what = match dump {
             Dump::Trades | Dump::Liquidations => What::Trade {
