@@ -10,6 +10,7 @@ use crate::bindings::progress::{Outcome, progress_and_raised};
 use crate::bindings::query::{MarketFilters, Query, analytics_query};
 use crate::bindings::times::unix_nanos;
 use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
+use crate::clock::UnixNanos;
 use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, Weight};
 
 impl Client {
@@ -30,12 +31,12 @@ impl Client {
         &self,
         py: Python<'_>,
         query: &Query,
-        now: f64,
+        now: UnixNanos,
         archive: Option<&Archive>,
     ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
         let (client, request) = (self.client(py)?, query.0.clone());
         let archive = archive.map(|archive| archive.0.clone());
-        Ok(async move { client.look_up_all(&request, unix_nanos(now), archive.as_ref()).await })
+        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await })
     }
 
     pub(super) fn fetch_missing(
