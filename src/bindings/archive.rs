@@ -100,7 +100,7 @@ impl Archive {
     fn edge<'py>(&self, py: Python<'py>, query: &Query, last: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (request, edge) = (query.0.clone(), if last { Edge::Last } else { Edge::First });
         let found = self.beside(py, move |archive| client::edge(archive, &request, edge))?;
-        found.map(|time| moment(py, UnixNanos(time))).transpose()
+        found.map(|time| moment(py, time)).transpose()
     }
 
     /// Drops what was replaced by a moment, of a query or of all; files, bytes and rows that went.
@@ -121,7 +121,8 @@ impl Archive {
     /// The first bucket start that is kept of a query, Unix seconds; None where there is none.
     fn first_kept(&self, py: Python<'_>, query: &Query) -> PyResult<Option<i64>> {
         let request = query.0.clone();
-        self.beside(py, move |archive| first_kept(archive, &request))
+        let first = self.beside(py, move |archive| first_kept(archive, &request))?;
+        Ok(first.map(|second| second.0))
     }
 
     /// The keys of what is kept of queries of one symbol each; None for what cannot be kept, and while nothing is kept.

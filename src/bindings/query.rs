@@ -59,7 +59,7 @@ impl Query {
     /// The first bucket start that a tier's history has of "the last so many seconds"; None where nothing moves with it.
     #[pyo3(signature = (now, tier = None))]
     fn first_in_history(&self, now: f64, tier: Option<&str>) -> Option<i64> {
-        self.0.first().first_in_history(unix_nanos(now), tier.and_then(Tier::find))
+        self.0.first().first_in_history(unix_nanos(now), tier.and_then(Tier::find)).map(|first| first.0)
     }
 
     /// Why the window holds no bucket, in words; None where it holds one.

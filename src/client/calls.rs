@@ -17,7 +17,7 @@ use super::several::{PointsRequests, named};
 use super::slicing::slices_of;
 use super::tiers::{Terms, TierWait};
 use crate::archive::points::{Archive, ArchiveFault, Key};
-use crate::clock::UnixNanos;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
 use crate::protocol::Weight;
 use crate::weight::Slice;
@@ -286,15 +286,15 @@ pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<Key> {
     Key::new(source, &requests.first().query)
 }
 
-/// The first bucket start that an archive keeps of the requests of a call, Unix seconds; `None` where it keeps nothing of them.
+/// The first bucket start that an archive keeps of the requests of a call; `None` where it keeps nothing of them.
 ///
 /// # Errors
 /// [`ErrorKind::Archive`] where a ledger is not what was written.
-pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option<i64>, ClientError> {
+pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option<UnixSecond>, ClientError> {
     let mut first = None;
     for request in requests.each() {
         let Some(key) = archive.key(&request.query)? else { continue };
-        let start = archive.asked(&key)?.first().map(|window| window.from);
+        let start = archive.asked(&key)?.first().map(|window| UnixSecond(window.from));
         first = first.into_iter().chain(start).min();
     }
     Ok(first)

@@ -5,7 +5,7 @@ use super::error::{ClientError, ErrorKind};
 use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
-use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window, utc};
+use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
@@ -144,7 +144,7 @@ impl PointsRequest {
         };
         let mut from = grid.ceil(start.ceil() as i64);
         if let Some(first) = self.first_in_history(now, tier) {
-            from = from.max(first);
+            from = from.max(first.0);
         }
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
     }
@@ -152,10 +152,10 @@ impl PointsRequest {
     /// The first bucket start that the tier's history has at `now`, of "the last `period` seconds" that it can hold;
     /// `None` where nothing moves with it.
     #[must_use]
-    pub fn first_in_history(&self, now: UnixNanos, tier: Option<Tier>) -> Option<i64> {
+    pub fn first_in_history(&self, now: UnixNanos, tier: Option<Tier>) -> Option<UnixSecond> {
         let depth = depth(tier.filter(|_| self.start.is_none() && self.end.is_none())?);
         let held = self.period.is_some_and(|period| period <= depth);
-        held.then(|| self.grid.ceil(now.second().0 - depth + ON_THE_WAY))
+        held.then(|| UnixSecond(self.grid.ceil(now.second().0 - depth + ON_THE_WAY)))
     }
 
     /// Whether the values are asked in USD, by the argument or by the parameter passed through.

@@ -1,7 +1,6 @@
 //! Arguments, windows and walls.
 
 use super::*;
-use crate::clock::UnixSecond;
 use crate::protocol::GroupBy;
 
 fn candles() -> PointsArguments {
