@@ -327,3 +327,43 @@ fn the_lengths_of_days_and_seconds_are_written_once() {
     }
     assert_eq!(found, BTreeSet::from(["clock/units.rs".to_owned()]), "where the length of a day or a second stands");
 }
+
+/// Rooms whose functions and fields have weights, points and moments as types.
+const TYPED_ROOMS: [&str; 6] = ["protocol", "weight", "budget", "client", "service", "bindings"];
+/// How a weight, a number of points or a moment would be spelled as a bare number.
+const BARE: [&str; 6] = ["weight: u64", "weight: u32", "points: u64", "now: i64", "now: f64", "taken: i64"];
+/// Where they are bare with a reason: what Python gives and takes.
+const BARE_WITH_REASON: [(&str, &str); 4] = [
+    ("bindings/client.rs", "now: f64"),
+    ("bindings/plan.rs", "points: u64"),
+    ("bindings/plan.rs", "weight: u64"),
+    ("bindings/query.rs", "now: f64"),
+];
+
+#[test]
+fn weights_points_and_moments_are_types() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeSet::new();
+    for room in TYPED_ROOMS {
+        let mut files = Vec::new();
+        source_files(&top.join(room), &mut files);
+        assert!(!files.is_empty(), "src/{room} was found");
+        for file in files {
+            let within = file.strip_prefix(&top).expect("a file of the sources");
+            if within.iter().any(|part| part == "tests" || part == "tests.rs") {
+                continue;
+            }
+            let code = code_of(&fs::read_to_string(&file).expect("a source"));
+            let is_bare = |bare: &&str| {
+                code.match_indices(*bare).any(|(at, _)| {
+                    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+                    !code[..at].ends_with(goes_on) && !code[at + bare.len()..].starts_with(goes_on)
+                })
+            };
+            let within = within.to_string_lossy().into_owned();
+            found.extend(BARE.into_iter().filter(is_bare).map(|bare| (within.clone(), bare)));
+        }
+    }
+    let expected: BTreeSet<_> = BARE_WITH_REASON.into_iter().map(|(file, bare)| (file.to_owned(), bare)).collect();
+    assert_eq!(found, expected, "bare numbers, or a reason that is none");
+}

@@ -13,13 +13,13 @@
 //! use marketpoints::client::{Client, Config, PointsArguments, PointsRequest, Registry};
 //! use marketpoints::clock::{Clock, ManualClock, UnixSecond};
 //! use marketpoints::market::Market;
-//! use marketpoints::protocol::{PointsQuery, Tier};
+//! use marketpoints::protocol::{Points, PointsQuery, Tier, Weight};
 //! use marketpoints::service::{Service, ServiceConfig};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // A service of this machine with a demo market, as of a moment (2026-04-22T18:00:00Z).
-//! let now = 1_776_880_800;
-//! let clock = Arc::new(ManualClock::at(UnixSecond(now).nanos()));
+//! let now = UnixSecond(1_776_880_800).nanos();
+//! let clock = Arc::new(ManualClock::at(now));
 //! let service = Service::start(ServiceConfig::new(Arc::new(Market::demo(0)), clock))?;
 //!
 //! let key = service.keys()["advanced"].clone();
@@ -30,11 +30,11 @@
 //!     period: Some(24 * 3_600),
 //!     ..PointsArguments::default()
 //! })?;
-//! let plan = client.plan(&request, now as f64)?;
-//! assert_eq!((plan.weight(), plan.points()), (1, 24)); // nothing was sent
+//! let plan = client.plan(&request, now)?;
+//! assert_eq!((plan.weight(), plan.points()), (Weight(1), Points(24))); // nothing was sent
 //!
 //! let runtime = tokio::runtime::Runtime::new()?;
-//! let series = runtime.block_on(client.points(&request, now as f64, None))?;
+//! let series = runtime.block_on(client.points(&request, now, None))?;
 //! assert_eq!(series[0].floats("close").map(<[f64]>::len), Some(24));
 //! # Ok(())
 //! # }

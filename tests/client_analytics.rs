@@ -3,7 +3,7 @@
 use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{Client, Config, ErrorKind, Registry};
 use marketpoints::protocol::query::{LeaderboardQuery, Page, PositionsQuery};
-use marketpoints::protocol::{AnalyticsAsk, AnalyticsQuery, Tier};
+use marketpoints::protocol::{AnalyticsAsk, AnalyticsQuery, Points, Tier, Weight};
 
 fn client(server: &Scripted, tier: Tier) -> Client {
     let config = Config { tier: Some(tier), retries: 0, ..Config::new("key", server.url.as_str()) };
@@ -34,7 +34,7 @@ async fn a_listing_is_paged_to_where_offsets_reach_and_every_page_is_paid() {
     let requests = server.requests();
     assert_eq!(requests.len(), 2);
     assert!(requests[0].starts_with(&format!("{path} ")) && requests[1].starts_with(&format!("{path}&offset=100 ")));
-    assert_eq!(client.budget().unwrap().used, 80);
+    assert_eq!(client.budget().unwrap().used, Weight(80));
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn an_offset_before_the_wall_is_paged_up_to_it_and_then_from_it() {
     let query = PositionsQuery { user_wallet: Some("w".into()), page, ..PositionsQuery::default() };
     let query = AnalyticsQuery::new(AnalyticsAsk::Positions(query));
     let plan = client.plan_analytics(&query, None, None).unwrap();
-    assert_eq!((plan.weight(), plan.points()), (80, 150));
+    assert_eq!((plan.weight(), plan.points()), (Weight(80), Points(150)));
     let answer = client.analytics(&query, None, None).await.unwrap();
     let ids: Vec<_> = answer.user_positions.iter().map(|row| row.asset_id.clone()).collect();
     assert_eq!(ids, (50..200).map(|row| row.to_string()).collect::<Vec<_>>());

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
+use marketpoints::clock::{UnixNanos, UnixSecond};
 use marketpoints::columns::Series;
-use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, PointsQuery, Tier};
+use marketpoints::protocol::{DiscoveryList, Filters, MarketsQuery, Points, PointsQuery, Tier, Weight};
 
 const KEY: &str = "secret-key-of-the-test";
-const NOW: f64 = 1_776_900_000.0;
+const NOW: UnixNanos = UnixSecond(1_776_900_000).nanos();
 const BODY: &str = r#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE"},"points":[
     {"Point":{"open":1,"high":1,"low":1,"close":2.5,"volume":1,"timestamp":{"s":1776880800}}}]}]}"#;
 
@@ -248,7 +249,7 @@ async fn a_forming_bucket_of_another_grid_is_left_out() {
         };
         PointsRequest::new(arguments).unwrap()
     };
-    let now = 1_776_729_600.0; // 2026-04-21: the week of the 16th ends on the 23rd
+    let now = UnixSecond(1_776_729_600).nanos(); // 2026-04-21: the week of the 16th ends on the 23rd
     assert_eq!(client.points(&weeks(false), now, None).await.unwrap()[0].timestamps, [1_775_692_800_000_000_000]);
     assert_eq!(client.points(&weeks(true), now, None).await.unwrap()[0].len(), 2);
 }
@@ -283,7 +284,7 @@ async fn every_request_for_sessions_begins_with_one() {
         let request = profiles(session, interval, start, end);
         let plan = client(None).plan(&request, NOW).unwrap();
         assert!(plan.requests.len() > 10, "{session} {}", plan.requests.len());
-        let (mut next, mut points) = (None, 0);
+        let (mut next, mut points) = (None, Points(0));
         for planned in &plan.requests {
             let number = |name: &str| {
                 let rest = planned.url.split(name).nth(1).unwrap();
@@ -297,7 +298,7 @@ async fn every_request_for_sessions_begins_with_one() {
                 _ => true,
             };
             assert!(begins && from % 86_400 == 0 && next.is_none_or(|next| next == from), "{}", planned.url);
-            assert!(planned.points <= 20_000);
+            assert!(planned.points <= Points(20_000));
             (next, points) = (Some(from + period), points + planned.points);
         }
         assert_eq!(points, plan.points());
@@ -317,7 +318,7 @@ async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would
             ..PointsArguments::default()
         };
         let request = PointsRequest::new(arguments).unwrap();
-        let now = request.bounded().unwrap().to as f64 + 30.0;
+        let now = UnixSecond(request.bounded().unwrap().to + 30).nanos();
         Client::new(&config, &Registry::default()).unwrap().plan(&request, now)
     };
     // 30 days are 43,200 minutes; one request has at most 20,000 points (section 8.4).
@@ -327,10 +328,10 @@ async fn a_session_that_no_request_holds_is_refused_with_the_interval_that_would
         assert!(error.message.contains(words), "{error}");
     }
     let one = plan(None, "monthly", "5m").unwrap();
-    assert_eq!((one.requests.len(), one.requests[0].points), (1, 8_640));
+    assert_eq!((one.requests.len(), one.requests[0].points), (1, Points(8_640)));
     // A week of minutes is 10,080 points: ⌈10.08⌉ × 5 = 55, more than the 20 that the free tier's bucket holds; 2,016 points
     // of five minutes weigh 15.
-    assert_eq!(plan(None, "weekly", "1m").unwrap().weight(), 55);
+    assert_eq!(plan(None, "weekly", "1m").unwrap().weight(), Weight(55));
     let error = plan(Some(Tier::Free), "weekly", "1m").unwrap_err();
     assert!(error.kind == ErrorKind::InvalidRequest && error.message.contains("interval=\"5m\""), "{error}");
 }
@@ -372,7 +373,7 @@ async fn a_refused_connection_costs_no_budget() {
     let client = Client::new(&settings, &Registry::default()).unwrap();
     let error = client.points(&request(1), NOW, None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Transport);
-    assert_eq!(client.budget().unwrap().remaining, 1_500);
+    assert_eq!(client.budget().unwrap().remaining, Weight(1_500));
 }
 
 #[tokio::test]
@@ -400,9 +401,9 @@ async fn clients_of_one_key_share_a_budget_and_headers_correct_it() {
     let first = Client::new(&config(&server), &registry).unwrap();
     let second = Client::new(&config(&server), &registry).unwrap();
     first.points(&request(1), NOW, None).await.unwrap();
-    assert!((42..=43).contains(&second.budget().unwrap().remaining));
+    assert!((42..=43).contains(&second.budget().unwrap().remaining.0));
     let other = Client::new(&Config { api_key: "another".into(), ..config(&server) }, &registry).unwrap();
-    assert_eq!(other.budget().unwrap().remaining, 1_500);
+    assert_eq!(other.budget().unwrap().remaining, Weight(1_500));
 }
 
 #[tokio::test]
@@ -413,7 +414,7 @@ async fn a_key_without_a_tier_learns_its_limit() {
     assert_eq!(client.budget(), None);
     client.points(&request(1), NOW, None).await.unwrap();
     let budget = client.budget().unwrap();
-    assert_eq!((budget.limit, budget.remaining), (50, 79));
+    assert_eq!((budget.limit, budget.remaining), (50, Weight(79)));
     // A usage record that is forbidden stops nobody.
     let server = Scripted::start(vec![send("403 Forbidden", "forbidden"), send("200 OK", BODY)]);
     let series = fetch(Config { tier: None, ..config(&server) }).await.unwrap();
@@ -432,7 +433,7 @@ async fn one_failed_request_does_not_lose_the_others() {
     // 100,001 points are two requests; the second holds the last point alone.
     let client = Client::new(&config(&server), &Registry::default()).unwrap();
     let plan = client.plan(&request(100_001), NOW).unwrap();
-    assert_eq!(plan.requests.iter().map(|request| request.weight).collect::<Vec<_>>(), [100, 1]);
+    assert_eq!(plan.requests.iter().map(|request| request.weight.0).collect::<Vec<_>>(), [100, 1]);
     let error = client.points(&request(100_001), NOW, None).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Partial);
     let partial = error.partial.unwrap();
@@ -452,7 +453,7 @@ async fn a_dropped_call_stops_sending_and_stays_charged() {
     }
     task.abort();
     assert!(task.await.unwrap_err().is_cancelled());
-    assert_eq!(client.budget().unwrap().remaining, 1_499);
+    assert_eq!(client.budget().unwrap().remaining, Weight(1_499));
 }
 
 // faults.md row 26

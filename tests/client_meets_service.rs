@@ -224,9 +224,9 @@ fn planned_weight_is_charged_weight_for_every_multiplier() {
     block_on(async {
         let (mut spent, mut weights) = (0, Vec::new());
         for request in requests {
-            weights.push(client.plan(&request, NOW as f64).unwrap().weight());
+            weights.push(client.plan(&request, UnixSecond(NOW).nanos()).unwrap().weight().0);
             spent += weights[weights.len() - 1];
-            client.points(&request, NOW as f64, None).await.unwrap();
+            client.points(&request, UnixSecond(NOW).nanos(), None).await.unwrap();
             assert_eq!(client.usage().await.unwrap().used, spent as i64);
         }
         // Section 8.2 by hand: 3 thousands × 1.6 → 5 (three exchanges), 3 (one, named twice); 5 × 1 and 5 × 1.4.
@@ -239,12 +239,12 @@ fn candles_and_books_arrive_bit_for_bit_over_several_requests() {
     let (_service, client) = start(Tier::Advanced);
     let minutes: Vec<i64> = (NOW - 60 * 4_500..NOW).step_by(60).collect();
     block_on(async {
-        let mut got = client.points(&request("TRADE_AGG", 4_500, |_| ()), NOW as f64, None).await.unwrap();
+        let mut got = client.points(&request("TRADE_AGG", 4_500, |_| ()), UnixSecond(NOW).nanos(), None).await.unwrap();
         got.sort_by(|left, right| left.id.side.cmp(&right.id.side));
         assert!(got == [candles("BUY", &minutes), candles("SELL", &minutes)]);
         let book_request =
             request("BLOCK_BOOK_SNAPSHOT_AGG", 4_500, |arguments| arguments.query.block_size = Some(0.5));
-        let got = client.points(&book_request, NOW as f64, None).await.unwrap();
+        let got = client.points(&book_request, UnixSecond(NOW).nanos(), None).await.unwrap();
         assert!(got == [book(&minutes)]);
     });
 }
@@ -254,17 +254,17 @@ fn refusals_arrive_as_what_they_are_and_cost_nothing() {
     let (_service, client) = start(Tier::Basic);
     block_on(async {
         let unknown = request("TRADE_AGG", 1, |arguments| arguments.query.raw_symbol = Some("NONE".into()));
-        let error = client.points(&unknown, NOW as f64, None).await.unwrap_err();
+        let error = client.points(&unknown, UnixSecond(NOW).nanos(), None).await.unwrap_err();
         assert_eq!(
             (error.kind, error.status, error.code.as_deref()),
             (ErrorKind::InvalidRequest, Some(400), Some("INVALID_SYMBOL"))
         );
         assert!(error.to_string().contains("\"NONE\" is no symbol of BYBIT"), "{error}");
         let nowhere = request("TRADE_AGG", 1, |arguments| arguments.query.exchanges = vec!["SOME_VENUE".into()]);
-        let error = client.points(&nowhere, NOW as f64, None).await.unwrap_err();
+        let error = client.points(&nowhere, UnixSecond(NOW).nanos(), None).await.unwrap_err();
         assert_eq!((error.kind, error.code.as_deref()), (ErrorKind::InvalidRequest, Some("INVALID_EXCHANGE")));
         let old = request("TRADE_AGG", 31 * 1_440, |arguments| arguments.end = Some((NOW - 30 * 86_400) as f64));
-        let error = client.points(&old, NOW as f64, None).await.unwrap_err();
+        let error = client.points(&old, UnixSecond(NOW).nanos(), None).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Tier);
         assert!(error.to_string().contains("history goes back 30 days"), "{error}"); // known before it was sent
         assert_eq!(client.usage().await.unwrap().used, 0);

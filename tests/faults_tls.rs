@@ -11,7 +11,7 @@ use h2::Reason;
 use h2::server::{SendResponse, handshake};
 use http::Response;
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, Registry};
-use marketpoints::protocol::{AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, Tier};
+use marketpoints::protocol::{AnalyticsAnswer, AnalyticsEndpoint, AnalyticsQuery, Tier, Weight};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::net::TcpListener;
@@ -134,7 +134,7 @@ async fn d3_19_certificates_that_do_not_hold_are_told_at_once_and_cost_nothing()
         assert_eq!(error.kind, ErrorKind::Transport, "{error}");
         assert!(error.message.contains(cause) && error.message.contains("ca_certs="), "{error}");
         assert!(!error.message.contains("attempts"), "tried again: {error}");
-        assert_eq!(client.budget().unwrap().remaining, 1_500);
+        assert_eq!(client.budget().unwrap().remaining, Weight(1_500));
     }
     // A further authority beside the system's.
     let (known, asked) = authority.server("127.0.0.1", false, profile).await;
@@ -160,10 +160,10 @@ async fn d3_18_what_http_2_refuses_is_sent_again_and_charged_once() {
     let settings = Config { ca_certs: Some(file.path().to_owned()), ..config(address) };
     let client = Client::new(&settings, &Registry::default()).unwrap();
     assert_eq!(wallet(ask(&client).await), "0x1");
-    assert_eq!((asked.load(Ordering::SeqCst), client.budget().unwrap().used), (2, 100));
+    assert_eq!((asked.load(Ordering::SeqCst), client.budget().unwrap().used), (2, Weight(100)));
     // After a GOAWAY the next ones go by a new connection.
     for _ in 0..8 {
         assert_eq!(wallet(ask(&client).await), "0x1");
     }
-    assert_eq!((asked.load(Ordering::SeqCst), client.budget().unwrap().used), (10, 900));
+    assert_eq!((asked.load(Ordering::SeqCst), client.budget().unwrap().used), (10, Weight(900)));
 }

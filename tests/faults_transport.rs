@@ -9,10 +9,11 @@ use crate::support::{Scripted, Step, answer};
 use marketpoints::client::{
     Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Progress, Registry,
 };
+use marketpoints::clock::{UnixNanos, UnixSecond};
 use marketpoints::columns::Series;
 use marketpoints::protocol::{PointsQuery, Tier};
 
-const NOW: f64 = 1_776_900_000.0;
+const NOW: UnixNanos = UnixSecond(1_776_900_000).nanos();
 const BODY: &str = r#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE"},"points":[
     {"Point":{"open":1,"high":1,"low":1,"close":2.5,"volume":1,"timestamp":{"s":1776880800}}}]}]}"#;
 
@@ -279,7 +280,7 @@ async fn a_plan_goes_on_past_a_failure_and_stops_where_all_would_fail() {
         let plan = client.plan(&requests(count as i64), NOW).unwrap();
         assert_eq!(plan.requests.len(), count);
         let error = client.points(&requests(count as i64), NOW, None).await.unwrap_err();
-        (error, server.requests().len(), client.budget().unwrap().used)
+        (error, server.requests().len(), client.budget().unwrap().used.0)
     };
     let (error, requests, used) = run(10, one_fails).await;
     let partial = error.partial.unwrap();
@@ -310,5 +311,5 @@ async fn d3_43_a_panicking_task_does_not_poison_the_client() {
     }
     // What was sent stays charged, and no more than what was asked for.
     let sent = server.requests().len() as u64;
-    assert!((10 * sent..=10 * 3 * (3 + 1)).contains(&client.budget().unwrap().used));
+    assert!((10 * sent..=10 * 3 * (3 + 1)).contains(&client.budget().unwrap().used.0));
 }

@@ -64,7 +64,7 @@ async fn channels_of_both_families_come_in_one_stream() {
     while kinds.len() < 3 {
         let event = next(&stream).await;
         let time = event.time().unwrap();
-        assert!((NOW * SECOND..=(NOW + 60) * SECOND).contains(&time), "{event:?}");
+        assert!((NOW * SECOND..=(NOW + 60) * SECOND).contains(&time.0), "{event:?}");
         kinds.insert((event.kind().to_owned(), event.symbol().to_owned(), event.name.clone()));
     }
     stream.close();
@@ -90,7 +90,7 @@ async fn every_event_of_an_hour_comes_once_and_in_order_to_a_slow_taker() {
     assert!(events.len() > 300);
     for expected in &events {
         let event = next(&stream).await;
-        assert_eq!(event.time(), Some(expected.at.0));
+        assert_eq!(event.time(), Some(expected.at));
         tokio::task::yield_now().await;
     }
 }
@@ -231,7 +231,7 @@ async fn what_a_gap_says_is_where_the_missing_events_are() {
     let market = Market::demo(0);
     let mut subscription = market.subscribe(&trades("BTCUSDT"), UnixNanos(NOW * SECOND)).unwrap();
     let first = market.events(&mut subscription, UnixNanos((NOW + 60) * SECOND + 1)).unwrap();
-    while last < first.last().unwrap().at.0 {
+    while last < first.last().unwrap().at {
         last = next(&stream).await.time().unwrap();
     }
     wire.cut.send(()).unwrap();
@@ -243,9 +243,9 @@ async fn what_a_gap_says_is_where_the_missing_events_are() {
     let after = next(&stream).await.time().unwrap();
     assert_eq!(gap.from, last);
     // To the second of the header, and the real time that it took.
-    assert!(((NOW + 660) * SECOND..(NOW + 662 + 60) * SECOND).contains(&gap.to), "{gap:?}");
-    let missing = market.events(&mut subscription, UnixNanos(after)).unwrap();
+    assert!(((NOW + 660) * SECOND..(NOW + 662 + 60) * SECOND).contains(&gap.to.0), "{gap:?}");
+    let missing = market.events(&mut subscription, after).unwrap();
     assert!(missing.len() > 60);
-    assert!(missing.iter().all(|event| event.at > UnixNanos(gap.from) && event.at <= UnixNanos(gap.to)), "{gap:?}");
+    assert!(missing.iter().all(|event| event.at > gap.from && event.at <= gap.to), "{gap:?}");
     assert_eq!(stream.reconnects(), 1);
 }

@@ -13,12 +13,12 @@ use super::errors;
 use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
-use super::times::{microseconds, moment, windows};
+use super::times::{moment, of_microseconds, to_microsecond, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Edge, Key, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
-use crate::clock::Window;
+use crate::clock::{UnixNanos, Window};
 use crate::columns::NO_TIME;
 
 /// An archive of points.
@@ -61,7 +61,7 @@ impl Archive {
         as_of: Option<f64>,
         columns: Option<Vec<String>>,
     ) -> PyResult<Vec<Py<Columns>>> {
-        let (request, as_of) = (query.0.clone(), as_of.map(microseconds));
+        let (request, as_of) = (query.0.clone(), as_of.map(to_microsecond));
         let series = self.beside(py, move |archive| read_archive_all(archive, &request, as_of, columns.as_deref()))?;
         Columns::hand_over(py, series)
     }
@@ -75,10 +75,9 @@ impl Archive {
         for (key, replaced) in found {
             let spans: Vec<Window> = replaced.iter().map(|one| one.window).collect();
             let entry = about(py, &key, &spans)?;
-            let known =
-                replaced.iter().map(|one| moment(py, one.known.map_or(NO_TIME, |at| at.0.saturating_mul(1_000))));
+            let known = replaced.iter().map(|one| moment(py, one.known.map_or(UnixNanos(NO_TIME), of_microseconds)));
             entry.set_item("known_from", known.collect::<PyResult<Vec<_>>>()?)?;
-            let at = replaced.iter().map(|one| moment(py, one.replaced.0.saturating_mul(1_000)));
+            let at = replaced.iter().map(|one| moment(py, of_microseconds(one.replaced)));
             entry.set_item("replaced_at", at.collect::<PyResult<Vec<_>>>()?)?;
             entry.set_item("rows", replaced.iter().map(|one| one.rows).collect::<Vec<_>>())?;
             list.append(entry)?;
@@ -113,7 +112,7 @@ impl Archive {
             wait(
                 py,
                 &process,
-                async move { client::compact(&archive, requests.as_ref(), microseconds(before)).await },
+                async move { client::compact(&archive, requests.as_ref(), to_microsecond(before)).await },
             )?;
         let Compacted { files, bytes, rows } = done.map_err(|error| from_client(py, error))?;
         Ok((files, bytes, rows))
@@ -122,7 +121,8 @@ impl Archive {
     /// The first bucket start that is kept of a query, Unix seconds; None where there is none.
     fn first_kept(&self, py: Python<'_>, query: &Query) -> PyResult<Option<i64>> {
         let request = query.0.clone();
-        self.beside(py, move |archive| first_kept(archive, &request))
+        let first = self.beside(py, move |archive| first_kept(archive, &request))?;
+        Ok(first.map(|second| second.0))
     }
 
     /// The keys of what is kept of queries of one symbol each; None for what cannot be kept, and while nothing is kept.
@@ -234,7 +234,7 @@ fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyR
     for (name, value) in id.fields() {
         entry.set_item(python_name(name), value)?;
     }
-    entry.set_item("time", moment(py, time.0)?)?;
+    entry.set_item("time", moment(py, time)?)?;
     entry.set_item("column", column)?;
     entry.set_item("before", cell(py, before)?)?;
     entry.set_item("after", cell(py, after)?)
@@ -269,7 +269,7 @@ fn each<'py, T>(
 fn describe<'py>(py: Python<'py>, done: &Synced) -> PyResult<Bound<'py, PyDict>> {
     let about = PyDict::new(py);
     about.set_item("requests", done.requests)?;
-    about.set_item("weight", done.weight)?;
+    about.set_item("weight", done.weight.0)?;
     about.set_item("windows", windows(py, &done.windows)?)?;
     about.set_item("rows", done.rows)?;
     about.set_item("mended", &done.aside)?;
@@ -281,7 +281,7 @@ fn cell(py: Python<'_>, cell: Cell) -> PyResult<Py<PyAny>> {
         Cell::Absent | Cell::Text(None) | Cell::Time(NO_TIME) => Ok(py.None()),
         Cell::Float(value) => value.into_py_any(py),
         Cell::Int(value) => value.into_py_any(py),
-        Cell::Time(value) => moment(py, value).map(Bound::unbind),
+        Cell::Time(value) => moment(py, UnixNanos(value)).map(Bound::unbind),
         Cell::Text(Some(text)) => text.into_py_any(py),
         Cell::List(entries) => format!("{entries} entries").into_py_any(py),
     }

@@ -21,9 +21,9 @@ use super::plan::Plan;
 use super::query::{MarketFilters, Query, analytics_query};
 use super::runtime::{Process, awaitable, wait};
 use super::stream::{ChannelParts, EventStream, options};
-use super::times::python_clock;
+use super::times::{python_clock, unix_nanos, unix_seconds};
 use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed};
-use crate::protocol::{self, Tier};
+use crate::protocol::{self, Tier, Weight};
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -98,7 +98,7 @@ impl Client {
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
-        let (now, client, request) = (self.now(py)?, self.client(py)?, query.0.clone());
+        let (now, client, request) = (unix_nanos(self.now(py)?), self.client(py)?, query.0.clone());
         // An archive may lie far away.
         let plan = py.detach(|| client.plan_all(&request, now));
         plan.map(Plan).map_err(|error| from_client(py, error))
@@ -114,7 +114,7 @@ impl Client {
         max_weight: Option<u64>,
     ) -> PyResult<Plan> {
         let query = analytics_query(py, endpoint, parameters)?;
-        let plan = self.client(py)?.plan_analytics(&query, limit, max_weight);
+        let plan = self.client(py)?.plan_analytics(&query, limit, max_weight.map(Weight));
         plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
@@ -142,7 +142,7 @@ impl Client {
 
     #[pyo3(signature = (query, now, archive = None))]
     fn look_up(&self, py: Python<'_>, query: &Query, now: f64, archive: Option<&Archive>) -> PyResult<Option<String>> {
-        let future = self.ask_listing(py, query, now, archive)?;
+        let future = self.ask_listing(py, query, unix_nanos(now), archive)?;
         let listed = wait(py, &self.process, future)?.map_err(|error| from_client(py, error))?;
         Ok(listed.doubt())
     }
@@ -155,7 +155,7 @@ impl Client {
         now: f64,
         archive: Option<&Archive>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let future = self.ask_listing(py, query, now, archive)?;
+        let future = self.ask_listing(py, query, unix_nanos(now), archive)?;
         awaitable(py, &self.process, future, |py, listed| {
             let listed = listed.map_err(|error| from_client(py, error))?;
             listed.doubt().into_py_any(py)
@@ -165,7 +165,7 @@ impl Client {
     /// What the service's clock says by its latest answer; None before the first, and when the client is closed.
     #[getter]
     fn service_time(&self, py: Python<'_>) -> Option<f64> {
-        self.client(py).ok()?.service_time()
+        self.client(py).ok()?.service_time().map(unix_seconds)
     }
 
     /// What the client's clock says.
@@ -342,9 +342,9 @@ impl Client {
         let Some(view) = self.client(py)?.budget() else { return Ok(None) };
         let budget = PyDict::new(py);
         budget.set_item("limit", view.limit)?;
-        budget.set_item("burst", view.burst)?;
-        budget.set_item("remaining", view.remaining)?;
-        budget.set_item("used", view.used)?;
+        budget.set_item("burst", view.burst.0)?;
+        budget.set_item("remaining", view.remaining.0)?;
+        budget.set_item("used", view.used.0)?;
         // By the client's clock, as `/v1/usage` tells it by the service's; a full bucket is full now (section 8.5).
         let full_at = self.now(py)? + view.full_in.as_secs_f64();
         let reset = if view.full_in.is_zero() { full_at.floor() } else { full_at.ceil() };
@@ -376,5 +376,5 @@ impl Client {
 /// The series of a call, and the weight of its answers.
 fn arrived(py: Python<'_>, answer: Result<Fetched, ClientError>) -> PyResult<(Vec<Py<Columns>>, u64)> {
     let Fetched { series, weight } = answer.map_err(|error| from_client(py, error))?;
-    Ok((Columns::hand_over(py, series)?, weight))
+    Ok((Columns::hand_over(py, series)?, weight.0))
 }

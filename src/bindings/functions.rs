@@ -58,7 +58,7 @@ pub(super) fn weight(
                 format!("a request of {data_type} weighs {weight} whatever it asks; give nothing but its name");
             return Err(invalid(problem));
         }
-        return Ok(u64::from(endpoint.spec().weight));
+        return Ok(endpoint.spec().weight.0);
     }
     let spec = DataType::find(data_type).map(DataType::spec).ok_or_else(|| {
         let known: Vec<&str> =
@@ -108,7 +108,7 @@ pub(super) fn weight(
             Spelling::caller().method("plan")
         )));
     }
-    Ok(weight)
+    Ok(weight.0)
 }
 
 /// Has the messages of this process speak of options of the command line instead of arguments, or of arguments again.
@@ -261,13 +261,20 @@ fn wrong_column(name: &str) -> PyErr {
 }
 
 /// Name, weight per minute, burst, weight per day, history days, streams.
-type TierRow = (&'static str, u32, u32, Option<u32>, u32, u32);
+type TierRow = (&'static str, u32, u64, Option<u64>, u32, u32);
 
 /// The tier table (section 8.1).
 #[pyfunction]
 pub(super) fn tiers() -> Vec<TierRow> {
     let row = |row: &'static TierSpec| {
-        (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
+        (
+            row.name,
+            row.weight_per_minute,
+            row.burst().0,
+            row.weight_per_day.map(|most| most.0),
+            row.history_days,
+            row.streams,
+        )
     };
     TIERS.iter().map(row).collect()
 }
@@ -304,7 +311,7 @@ pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         fields.set_item("name", row.name)?;
         fields.set_item("method", row.method)?;
         fields.set_item("cost", row.cost)?;
-        fields.set_item("max_points", row.max_points)?;
+        fields.set_item("max_points", row.max_points.0)?;
         fields.set_item("file_bytes", row.file_bytes)?;
         fields.set_item("included_depth", row.included_depth)?;
         fields.set_item("usd", row.usd)?;
@@ -325,7 +332,7 @@ pub(super) fn analytics_endpoints(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDi
         let fields = PyDict::new(py);
         fields.set_item("name", row.name)?;
         fields.set_item("method", row.name.replace('-', "_"))?;
-        fields.set_item("weight", row.weight)?;
+        fields.set_item("weight", row.weight.0)?;
         fields.set_item("parameters", row.parameters)?;
         fields.set_item("answer_key", row.answer_key)?;
         Ok(fields)

@@ -61,7 +61,7 @@ fn arguments<'py>(py: Python<'py>, record: &Record) -> PyResult<(Bound<'py, PyAn
     let fields = PyDict::new(py);
     if let Record::Attempt(Attempt { url, weight, status, seconds, attempt, error, again_in }) = record {
         fields.set_item("url", url)?;
-        fields.set_item("weight", weight)?;
+        fields.set_item("weight", weight.0)?;
         fields.set_item("status", status)?;
         fields.set_item("seconds", seconds)?;
         fields.set_item("attempt", attempt)?;

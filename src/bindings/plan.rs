@@ -28,8 +28,8 @@ impl Plan {
     fn requests(&self) -> Vec<PlannedRequest> {
         let planned = |request: &client::PlannedRequest| PlannedRequest {
             url: request.url.clone(),
-            weight: request.weight,
-            points: request.points,
+            weight: request.weight.0,
+            points: request.points.0,
             start: request.window.map(|window| window.from),
             end: request.window.map(|window| window.to),
         };
@@ -38,12 +38,12 @@ impl Plan {
 
     #[getter]
     fn weight(&self) -> u64 {
-        self.0.weight()
+        self.0.weight().0
     }
 
     #[getter]
     fn points(&self) -> u64 {
-        self.0.points()
+        self.0.points().0
     }
 
     #[getter]
@@ -55,7 +55,7 @@ impl Plan {
     #[getter]
     fn tiers(&self) -> Vec<TierRow> {
         let row = |wait: &client::TierWait| {
-            let cut = wait.cut.map(|cut| (cut.requests, cut.weight, cut.points));
+            let cut = wait.cut.map(|cut| (cut.requests, cut.weight.0, cut.points.0));
             (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), cut)
         };
         self.0.tiers.iter().map(row).collect()

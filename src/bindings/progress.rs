@@ -21,7 +21,7 @@ pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Pro
         Arc::new(move |how_far: &HowFar| {
             let HowFar { done, requests, weight_done, weight, rows, waiting, left } = *how_far;
             let call = |py: Python<'_>| {
-                match on_progress.call1(py, (done, requests, weight_done, weight, rows, waiting, left)) {
+                match on_progress.call1(py, (done, requests, weight_done.0, weight.0, rows, waiting, left)) {
                     Err(error) if !error.is_instance_of::<PyException>(py) => {
                         *kept.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                         return ControlFlow::Break(());

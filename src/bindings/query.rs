@@ -5,8 +5,11 @@ use pyo3::types::PyTuple;
 
 use super::errors;
 use super::failures::from_client;
+use super::times::unix_nanos;
 use crate::client::{ClientError, PointsArguments, PointsRequests, Subjects};
-use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier};
+use crate::protocol::{
+    AnalyticsEndpoint, AnalyticsQuery, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier, Weight,
+};
 
 /// A checked query for points of one symbol or several: wire names, a window in Unix seconds.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -38,6 +41,7 @@ impl Query {
         max_weight: Option<u64>,
         open_window: bool,
     ) -> PyResult<Self> {
+        let max_weight = max_weight.map(Weight);
         let query = PointsQuery { data_type, exchanges, extra, ..PointsQuery::default() };
         let mut asked = PointsArguments { query, start, end, period, include_forming, max_weight, open_window };
         let subjects = Subjects { symbols, coins, token_names, block_sizes };
@@ -48,20 +52,20 @@ impl Query {
 
     #[pyo3(signature = (now, tier = None))]
     fn window(&self, now: f64, tier: Option<&str>) -> (i64, i64) {
-        let window = self.0.first().window(now, tier.and_then(Tier::find));
+        let window = self.0.first().window(unix_nanos(now), tier.and_then(Tier::find));
         (window.from, window.to)
     }
 
     /// The first bucket start that a tier's history has of "the last so many seconds"; None where nothing moves with it.
     #[pyo3(signature = (now, tier = None))]
     fn first_in_history(&self, now: f64, tier: Option<&str>) -> Option<i64> {
-        self.0.first().first_in_history(now, tier.and_then(Tier::find))
+        self.0.first().first_in_history(unix_nanos(now), tier.and_then(Tier::find)).map(|first| first.0)
     }
 
     /// Why the window holds no bucket, in words; None where it holds one.
     #[pyo3(signature = (now, tier = None))]
     fn why_no_bucket(&self, now: f64, tier: Option<&str>) -> Option<String> {
-        self.0.first().why_no_bucket(now, tier.and_then(Tier::find))
+        self.0.first().why_no_bucket(unix_nanos(now), tier.and_then(Tier::find))
     }
 
     #[getter]

@@ -170,7 +170,7 @@ impl LocalService {
         let row = |one: AccessRecord| {
             let tier = one.plan.unwrap_or_default();
             let key = one.holder.unwrap_or_default();
-            (one.time, one.method, one.target, one.status, one.weight, tier, key, one.bytes, one.microseconds)
+            (one.time.0, one.method, one.target, one.status, one.weight.0, tier, key, one.bytes, one.microseconds)
         };
         py.detach(|| self.journal.requests()).into_iter().map(row).collect()
     }
@@ -182,7 +182,7 @@ impl LocalService {
 
     #[getter]
     fn spent(&self) -> u64 {
-        self.journal.spent()
+        self.journal.spent().0
     }
 
     fn clear_requests(&self) {

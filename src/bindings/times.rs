@@ -7,13 +7,13 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use crate::client::Now;
-use crate::clock::{Window, nanos_of};
+use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
 
-/// Unix nanoseconds as NumPy's `datetime64[ns]`.
-pub(super) fn moment(py: Python<'_>, nanoseconds: i64) -> PyResult<Bound<'_, PyAny>> {
+/// A moment as NumPy's `datetime64[ns]`.
+pub(super) fn moment(py: Python<'_>, time: UnixNanos) -> PyResult<Bound<'_, PyAny>> {
     static DATETIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let datetime = DATETIME.import(py, "numpy", "datetime64")?;
-    datetime.call1((nanoseconds, "ns"))
+    datetime.call1((time.0, "ns"))
 }
 
 /// Windows of Unix seconds as a list of `marketpoints.Window`.
@@ -22,15 +22,31 @@ pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Boun
     let class = WINDOW.import(py, "marketpoints.identity", "Window")?;
     let list = PyList::empty(py);
     for window in windows {
-        let edge = |seconds: i64| moment(py, nanos_of(seconds));
+        let edge = |seconds: i64| moment(py, UnixSecond(seconds).nanos());
         list.append(class.call1((edge(window.from)?, edge(window.to)?))?)?;
     }
     Ok(list)
 }
 
-/// Unix seconds as the archive notes them: so many digits survive the way through a double.
-pub(super) fn microseconds(seconds: f64) -> i64 {
-    (seconds * 1e6).round() as i64
+/// The moment that Python tells in Unix seconds. Rounded, none gets into the second after its own.
+pub(super) fn unix_nanos(seconds: f64) -> UnixNanos {
+    let second = seconds.floor();
+    UnixSecond(second as i64).nanos().plus(((seconds - second) * SECOND as f64) as i64)
+}
+
+/// A moment in Unix seconds, as Python's clocks tell it.
+pub(super) fn unix_seconds(time: UnixNanos) -> f64 {
+    time.0 as f64 / SECOND as f64
+}
+
+/// Unix microseconds, as the archive notes times.
+pub(super) fn of_microseconds(microseconds: i64) -> UnixNanos {
+    UnixNanos(microseconds.saturating_mul(1_000))
+}
+
+/// The microsecond that Python tells in Unix seconds: so many digits survive the way through a double.
+pub(super) fn to_microsecond(seconds: f64) -> UnixNanos {
+    of_microseconds((seconds * 1e6).round() as i64)
 }
 
 /// A function of Python that tells the time, as the engine asks it while a call is under way. What it raises is written to
@@ -42,6 +58,7 @@ pub(super) fn python_clock(clock: Py<PyAny>) -> Now {
             seconds.map_err(|error| error.write_unraisable(py, None)).ok()
         };
         // It may take its time: the worker's other tasks move on.
-        tokio::task::block_in_place(|| Python::try_attach(call)).flatten()
+        let seconds = tokio::task::block_in_place(|| Python::try_attach(call)).flatten();
+        seconds.filter(|seconds| seconds.is_finite()).map(to_microsecond)
     })
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::bucket::kept::plausible;
 use super::bucket::{Bucket, Limits, Refusal};
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
+use crate::protocol::Weight;
 
 /// How long a place in the line is kept for somebody who does not ask again.
 const PLACE_KEPT: i64 = 3 * SECOND;
@@ -22,14 +23,14 @@ pub const LONGEST_PAUSE: i64 = 600 * SECOND;
 /// Longest line and most requests under way that are believed of what was read.
 const MOST_ENTRIES: usize = 10_000;
 
-/// The shared state of a budget. All times are Unix nanoseconds of one clock.
+/// The shared state of a budget. All times are of one clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     bucket: Option<Bucket>,
     /// Whether the limits are the service's own word, which stands above a tier's row of the table.
     limits_told: bool,
     /// Nobody sends before this time: the service said 429.
-    paused_until: i64,
+    paused_until: UnixNanos,
     /// The service said 429 with a wait that is no pause: its day's weight is spent.
     #[serde(default)]
     day_spent: Option<DaySpent>,
@@ -41,33 +42,33 @@ pub struct Account {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct DaySpent {
     /// When the service answers again, by its own word.
-    until: i64,
+    until: UnixNanos,
     /// Nobody asks before; then one looks whether it still holds.
-    believed_until: i64,
+    believed_until: UnixNanos,
 }
 
 /// A place in the line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct QueueEntry {
     id: u64,
-    weight: u64,
-    kept_until: i64,
+    weight: Weight,
+    kept_until: UnixNanos,
 }
 
 /// A request under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Flight {
     id: u64,
-    weight: u64,
+    weight: Weight,
     /// Whether nothing else that costs was under way at any time since it was sent: only then the answer is newer than
     /// everything that was spent.
     alone: bool,
     /// Whether the bucket may have been full: then the service's refills from its arrival on, which only its answer proves.
     starts_refill: bool,
-    counts_until: i64,
+    counts_until: UnixNanos,
     /// When its weight was taken.
     #[serde(default)]
-    taken: i64,
+    taken: UnixNanos,
 }
 
 /// What an answer said about the budget (section 8.5).
@@ -76,9 +77,9 @@ pub struct BudgetHeaders {
     /// Weight per minute.
     pub limit: Option<u32>,
     /// Whole weight left.
-    pub remaining: Option<u64>,
+    pub remaining: Option<Weight>,
     /// Weight spent in the last minute.
-    pub used: Option<u64>,
+    pub used: Option<Weight>,
 }
 
 /// How a request ended.
@@ -109,7 +110,7 @@ impl Account {
     }
 
     /// Takes over the limits of a tier. What the service itself told stands above them.
-    pub fn assume(&mut self, limits: Limits, now: i64) {
+    pub fn assume(&mut self, limits: Limits, now: UnixNanos) {
         if !self.limits_told {
             self.set_limits(limits, now);
         }
@@ -121,26 +122,26 @@ impl Account {
     ///
     /// # Errors
     /// [`Refusal`] with the time to wait, which counts everybody in front, or with what makes waiting useless.
-    pub fn take(&mut self, id: u64, weight: u64, now: i64) -> Taken {
+    pub fn take(&mut self, id: u64, weight: Weight, now: UnixNanos) -> Taken {
         self.forget_the_gone(now);
         let starts_refill =
-            weight > 0 && self.bucket.as_mut().is_some_and(|bucket| bucket.is_nearly_full(LONGEST_WAY, now));
+            weight > Weight::ZERO && self.bucket.as_mut().is_some_and(|bucket| bucket.is_nearly_full(LONGEST_WAY, now));
         let turn = self.turn(id, weight, now);
         match turn {
-            Err(Refusal::Wait(_)) if weight > 0 => self.keep_place(id, weight, now),
+            Err(Refusal::Wait(_)) if weight > Weight::ZERO => self.keep_place(id, weight, now),
             _ => self.leave(id),
         }
         turn?;
-        let alone = self.under_way.iter().all(|flight| flight.weight == 0);
-        if weight > 0 {
+        let alone = self.under_way.iter().all(|flight| flight.weight == Weight::ZERO);
+        if weight > Weight::ZERO {
             for flight in &mut self.under_way {
                 flight.alone = false;
             }
         }
         if let Some(bucket) = self.bucket.as_mut().filter(|_| starts_refill) {
-            bucket.hold(now.saturating_add(LONGEST_WAY.as_nanos() as i64), now);
+            bucket.hold(now.plus(LONGEST_WAY.as_nanos() as i64), now);
         }
-        let counts_until = now.saturating_add(LONGEST_FLIGHT);
+        let counts_until = now.plus(LONGEST_FLIGHT);
         self.under_way.push(Flight { id, weight, alone, starts_refill, counts_until, taken: now });
         Ok(())
     }
@@ -151,12 +152,12 @@ impl Account {
     }
 
     /// The request `id` of `weight` has ended.
-    pub fn settle(&mut self, id: u64, weight: u64, outcome: Outcome, now: i64) {
+    pub fn settle(&mut self, id: u64, weight: Weight, outcome: Outcome, now: UnixNanos) {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
         // What was forgotten meanwhile is old news.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
         // Of one that was forgotten nobody knows the minute, and it is long over.
-        let taken = flight.as_ref().map_or(i64::MIN, |flight| flight.taken);
+        let taken = flight.as_ref().map_or(UnixNanos(i64::MIN), |flight| flight.taken);
         let started = flight.is_some_and(|flight| flight.starts_refill);
         if let Some(bucket) = self.bucket.as_mut().filter(|_| started) {
             bucket.release(now);
@@ -165,7 +166,7 @@ impl Account {
             Outcome::Unknown => {}
             Outcome::NotSent => self.refund(weight, taken, now),
             Outcome::Answered(headers) => {
-                if weight > 0 {
+                if weight > Weight::ZERO {
                     self.day_spent = None;
                 }
                 self.observe(headers, latest, now);
@@ -177,15 +178,15 @@ impl Account {
                     // Without a word about the time, all of it has to refill.
                     let least = wait.unwrap_or_else(|| match headers.remaining {
                         Some(_) => Duration::ZERO,
-                        None => bucket.refill(u64::from(u32::MAX), now),
+                        None => bucket.refill(Weight::from(u32::MAX), now),
                     });
                     bucket.observe_refusal(weight, least, now);
                 }
                 let wait = wait.unwrap_or_else(|| self.eta(weight, now).max(Duration::from_secs(1)));
                 let wait = i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX);
-                let until = now.saturating_add(wait);
+                let until = now.plus(wait);
                 if wait > LONGEST_PAUSE {
-                    self.day_spent = Some(DaySpent { until, believed_until: now.saturating_add(LONGEST_PAUSE) });
+                    self.day_spent = Some(DaySpent { until, believed_until: now.plus(LONGEST_PAUSE) });
                 } else {
                     self.paused_until = self.paused_until.max(until);
                 }
@@ -194,16 +195,16 @@ impl Account {
     }
 
     /// Time until all of `weight` can have been taken, request by request, behind those in the line.
-    pub fn eta(&mut self, weight: u64, now: i64) -> Duration {
+    pub fn eta(&mut self, weight: Weight, now: UnixNanos) -> Duration {
         let pause = self.pause(now);
-        let ahead: u64 = self.line.iter().map(|entry| entry.weight).sum();
+        let ahead: Weight = self.line.iter().map(|entry| entry.weight).sum();
         let refill =
             self.bucket.as_mut().map_or(Duration::ZERO, |bucket| bucket.refill(weight.saturating_add(ahead), now));
         pause.max(refill).max(self.day_left(now).unwrap_or_default())
     }
 
     /// The bucket, to look at; `None` until its limits are known.
-    pub fn bucket(&mut self, now: i64) -> Option<&mut Bucket> {
+    pub fn bucket(&mut self, now: UnixNanos) -> Option<&mut Bucket> {
         let bucket = self.bucket.as_mut()?;
         bucket.advance(now);
         Some(bucket)
@@ -211,14 +212,14 @@ impl Account {
 
     /// The account as of `now`, when it was read from somewhere that may be damaged, foreign or ahead of this clock;
     /// `None` when it makes no sense. What can be mended is mended towards less.
-    pub fn checked(mut self, now: i64) -> Option<Self> {
+    pub fn checked(mut self, now: UnixNanos) -> Option<Self> {
         let times = self.line.iter().map(|entry| entry.kept_until);
         let times = times.chain(self.under_way.iter().map(|flight| flight.counts_until)).chain([self.paused_until]);
         let times = times.chain(self.day_spent.iter().map(|day| day.until));
         let weights = self.line.iter().map(|entry| entry.weight);
         let sound = self.line.len().max(self.under_way.len()) <= MOST_ENTRIES
             && times.into_iter().all(plausible)
-            && weights.into_iter().all(|weight| weight < 1 << 48);
+            && weights.into_iter().all(|weight| weight.0 < 1 << 48);
         if !sound {
             return None;
         }
@@ -226,16 +227,16 @@ impl Account {
             Some(bucket) => Some(bucket.checked(now)?),
             None => None,
         };
-        let longest = now.saturating_add(LONGEST_PAUSE);
+        let longest = now.plus(LONGEST_PAUSE);
         self.paused_until = self.paused_until.min(longest);
         if let Some(day) = &mut self.day_spent {
             day.believed_until = day.believed_until.min(longest);
         }
         for entry in &mut self.line {
-            entry.kept_until = entry.kept_until.min(now.saturating_add(PLACE_KEPT));
+            entry.kept_until = entry.kept_until.min(now.plus(PLACE_KEPT));
         }
         for flight in &mut self.under_way {
-            flight.counts_until = flight.counts_until.min(now.saturating_add(LONGEST_FLIGHT));
+            flight.counts_until = flight.counts_until.min(now.plus(LONGEST_FLIGHT));
             flight.taken = flight.taken.min(now);
         }
         Some(self)
@@ -250,8 +251,9 @@ impl Account {
 
     /// The same account by another clock, which says `there` when this one says `here`.
     #[must_use]
-    pub fn moved(mut self, here: i64, there: i64) -> Self {
-        let by = there.saturating_sub(here);
+    pub fn moved(mut self, here: UnixNanos, there: UnixNanos) -> Self {
+        let by = there.since(here);
+        let shifted = |time: UnixNanos| time.plus(by).max(UnixNanos(0));
         if let Some(bucket) = &mut self.bucket {
             bucket.advance(here);
             bucket.shift(by);
@@ -259,14 +261,14 @@ impl Account {
         let times = self.line.iter_mut().map(|entry| &mut entry.kept_until);
         let flights = self.under_way.iter_mut().flat_map(|flight| [&mut flight.counts_until, &mut flight.taken]);
         for time in times.chain(flights) {
-            *time = time.saturating_add(by).max(0);
+            *time = shifted(*time);
         }
-        if self.paused_until > 0 {
-            self.paused_until = self.paused_until.saturating_add(by).max(0);
+        if self.paused_until > UnixNanos(0) {
+            self.paused_until = shifted(self.paused_until);
         }
         if let Some(day) = &mut self.day_spent {
-            day.until = day.until.saturating_add(by).max(0);
-            day.believed_until = day.believed_until.saturating_add(by).max(0);
+            day.until = shifted(day.until);
+            day.believed_until = shifted(day.believed_until);
         }
         self
     }
@@ -285,19 +287,19 @@ impl Account {
         self.day_spent = [self.day_spent, other.day_spent].into_iter().flatten().max_by_key(|day| day.believed_until);
     }
 
-    fn turn(&mut self, id: u64, weight: u64, now: i64) -> Taken {
+    fn turn(&mut self, id: u64, weight: Weight, now: UnixNanos) -> Taken {
         let pause = self.pause(now);
         if pause > Duration::ZERO {
             return Err(Refusal::Wait(pause));
         }
-        if weight > 0
+        if weight > Weight::ZERO
             && let Some(left) = self.day_left(now)
         {
             return Err(Refusal::DailyCap(left));
         }
         let Some(bucket) = &mut self.bucket else { return Ok(()) };
-        let ahead: u64 = self.line.iter().take_while(|entry| entry.id != id).map(|entry| entry.weight).sum();
-        if weight == 0 || ahead == 0 {
+        let ahead: Weight = self.line.iter().take_while(|entry| entry.id != id).map(|entry| entry.weight).sum();
+        if weight == Weight::ZERO || ahead == Weight::ZERO {
             return bucket.try_take(weight, now);
         }
         // What can never fit is told at once, wherever it stands in the line.
@@ -309,43 +311,43 @@ impl Account {
         }
     }
 
-    fn keep_place(&mut self, id: u64, weight: u64, now: i64) {
-        let kept_until = now.saturating_add(PLACE_KEPT);
+    fn keep_place(&mut self, id: u64, weight: Weight, now: UnixNanos) {
+        let kept_until = now.plus(PLACE_KEPT);
         match self.line.iter_mut().find(|entry| entry.id == id) {
             Some(entry) => entry.kept_until = kept_until,
             None => self.line.push(QueueEntry { id, weight, kept_until }),
         }
     }
 
-    fn forget_the_gone(&mut self, now: i64) {
+    fn forget_the_gone(&mut self, now: UnixNanos) {
         self.line.retain(|entry| entry.kept_until > now);
         self.under_way.retain(|flight| flight.counts_until > now);
     }
 
-    fn pause(&self, now: i64) -> Duration {
-        Duration::from_nanos(self.paused_until.saturating_sub(now).max(0) as u64)
+    fn pause(&self, now: UnixNanos) -> Duration {
+        Duration::from_nanos(self.paused_until.since(now).max(0) as u64)
     }
 
     /// Time until the service answers again by its own word, while that is believed.
-    fn day_left(&self, now: i64) -> Option<Duration> {
+    fn day_left(&self, now: UnixNanos) -> Option<Duration> {
         let day = self.day_spent.filter(|day| now < day.believed_until)?;
-        Some(Duration::from_nanos(day.until.saturating_sub(now).max(0) as u64))
+        Some(Duration::from_nanos(day.until.since(now).max(0) as u64))
     }
 
-    fn refund(&mut self, weight: u64, taken: i64, now: i64) {
+    fn refund(&mut self, weight: Weight, taken: UnixNanos, now: UnixNanos) {
         if let Some(bucket) = &mut self.bucket {
             bucket.refund_of(weight, taken, now);
         }
     }
 
-    fn set_limits(&mut self, limits: Limits, now: i64) {
+    fn set_limits(&mut self, limits: Limits, now: UnixNanos) {
         match &mut self.bucket {
             Some(bucket) => bucket.set_limits(limits, now),
             none => *none = Some(Bucket::new(limits, now)),
         }
     }
 
-    fn observe(&mut self, headers: BudgetHeaders, latest: bool, now: i64) {
+    fn observe(&mut self, headers: BudgetHeaders, latest: bool, now: UnixNanos) {
         if let Some(limit) = headers.limit.filter(|limit| *limit > 0) {
             self.limits_told = true;
             if self.limits().is_none_or(|known| known.per_minute != limit) {

@@ -9,25 +9,26 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::spends::Spends;
-use crate::clock::{SECOND, SECONDS_PER_DAY, nanos_of};
-use crate::protocol::TierSpec;
+use crate::clock::{SECOND, UnixDay, UnixNanos};
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
+use crate::protocol::{TierSpec, Weight};
 
 /// Fractions of one weight that the bucket counts in: the bucket of rate r gains exactly r of them a nanosecond, so
 /// that refilling is exact in integers.
 const UNITS: i128 = 60 * SECOND as i128;
-const DAY: i64 = SECONDS_PER_DAY * SECOND;
+/// How long a spend counts as one of the last minute, in nanoseconds.
+const WINDOW: i64 = WINDOW_SECONDS as i64 * SECOND;
 
 /// Rate and capacity of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Weight that refills per minute.
+    /// Weight that refills per minute: a rate, and so no [`Weight`].
     pub per_minute: u32,
     /// Capacity.
-    pub burst: u32,
+    pub burst: Weight,
     /// Weight per UTC day, when there is a cap.
-    pub per_day: Option<u32>,
+    pub per_day: Option<Weight>,
 }
 
 impl From<&TierSpec> for Limits {
@@ -40,7 +41,8 @@ impl Limits {
     /// Limits known only by their rate: the burst is twice the rate, and a tier's rate tells its daily cap (section 8.1).
     pub fn of_rate(per_minute: u32) -> Self {
         let tier = TIERS.iter().find(|tier| tier.weight_per_minute == per_minute);
-        Self { per_minute, burst: per_minute.saturating_mul(2), per_day: tier.and_then(|tier| tier.weight_per_day) }
+        let burst = Weight::from(per_minute.saturating_mul(2));
+        Self { per_minute, burst, per_day: tier.and_then(|tier| tier.weight_per_day) }
     }
 }
 
@@ -55,43 +57,45 @@ pub enum Refusal {
     DailyCap(Duration),
 }
 
-/// A token bucket. All times are Unix nanoseconds of one clock; a time before an earlier one counts as that earlier one.
+/// A token bucket. All times are of one clock; a time before an earlier one counts as that earlier one.
 ///
 /// ```
 /// use marketpoints::budget::{Bucket, Limits, Refusal};
+/// use marketpoints::clock::UnixSecond;
+/// use marketpoints::protocol::Weight;
 ///
-/// let second = 1_000_000_000;
-/// let mut bucket = Bucket::new(Limits::of_rate(60), 0); // 60 weight a minute, twice as much at once
-/// assert_eq!(bucket.try_take(120, 0), Ok(()));
-/// assert_eq!(bucket.try_take(5, 0), Err(Refusal::Wait(std::time::Duration::from_secs(5))));
-/// assert_eq!(bucket.try_take(5, 5 * second), Ok(()));
-/// assert_eq!(bucket.try_take(121, 5 * second), Err(Refusal::TooHeavy));
+/// let (now, later) = (UnixSecond(0).nanos(), UnixSecond(5).nanos());
+/// let mut bucket = Bucket::new(Limits::of_rate(60), now); // 60 weight a minute, twice as much at once
+/// assert_eq!(bucket.try_take(Weight(120), now), Ok(()));
+/// assert_eq!(bucket.try_take(Weight(5), now), Err(Refusal::Wait(std::time::Duration::from_secs(5))));
+/// assert_eq!(bucket.try_take(Weight(5), later), Ok(()));
+/// assert_eq!(bucket.try_take(Weight(121), later), Err(Refusal::TooHeavy));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bucket {
     pub(super) limits: Limits,
     /// Tokens in `UNITS`, 0 ..= capacity.
     pub(super) level: i128,
-    pub(super) now: i64,
+    pub(super) now: UnixNanos,
     pub(super) spent: Spends,
-    pub(super) day: i64,
-    pub(super) spent_today: u64,
+    pub(super) day: UnixDay,
+    pub(super) spent_today: Weight,
     /// Nothing refills before this time.
     #[serde(default)]
-    pub(super) held_until: i64,
+    pub(super) held_until: UnixNanos,
 }
 
 impl Bucket {
     /// A full bucket.
-    pub fn new(limits: Limits, now: i64) -> Self {
+    pub fn new(limits: Limits, now: UnixNanos) -> Self {
         Self {
             limits,
-            level: i128::from(limits.burst) * UNITS,
+            level: i128::from(limits.burst.0) * UNITS,
             now,
             spent: Spends::default(),
-            day: now.div_euclid(DAY),
-            spent_today: 0,
-            held_until: 0,
+            day: now.day(),
+            spent_today: Weight::ZERO,
+            held_until: UnixNanos::default(),
         }
     }
 
@@ -101,55 +105,55 @@ impl Bucket {
     }
 
     /// Takes `weight` at once, or says why not and takes nothing.
-    pub fn try_take(&mut self, weight: u64, now: i64) -> Result<(), Refusal> {
+    pub fn try_take(&mut self, weight: Weight, now: UnixNanos) -> Result<(), Refusal> {
         self.advance(now);
         if let Some(refusal) = self.refusal(weight) {
             return Err(refusal);
         }
-        self.level -= i128::from(weight) * UNITS;
+        self.level -= i128::from(weight.0) * UNITS;
         self.spent.push(self.now, weight);
         self.spent_today += weight;
         Ok(())
     }
 
     /// Gives back a weight that was taken at most a moment ago and not spent after all.
-    pub fn refund(&mut self, weight: u64, now: i64) {
+    pub fn refund(&mut self, weight: Weight, now: UnixNanos) {
         self.refund_of(weight, now, now);
     }
 
     /// The same of a weight that was taken at `taken`: what was spent since in another minute, or on another day, stays.
-    pub fn refund_of(&mut self, weight: u64, taken: i64, now: i64) {
+    pub fn refund_of(&mut self, weight: Weight, taken: UnixNanos, now: UnixNanos) {
         self.advance(now);
-        self.level = (self.level + i128::from(weight) * UNITS).min(self.capacity());
-        if taken.div_euclid(DAY) == self.day {
+        self.level = (self.level + i128::from(weight.0) * UNITS).min(self.capacity());
+        if taken.day() == self.day {
             self.spent_today = self.spent_today.saturating_sub(weight);
         }
-        if self.now.saturating_sub(taken) < nanos_of(i64::from(WINDOW_SECONDS)) {
+        if self.now.since(taken) < WINDOW {
             self.spent.take_back(weight);
         }
     }
 
     /// Whether it is full, or would be after `lag`.
-    pub fn is_nearly_full(&mut self, lag: Duration, now: i64) -> bool {
+    pub fn is_nearly_full(&mut self, lag: Duration, now: UnixNanos) -> bool {
         self.advance(now);
         self.nanoseconds_to(self.capacity() - UNITS) <= i64::try_from(lag.as_nanos()).unwrap_or(i64::MAX)
     }
 
     /// Lets nothing refill before `until`: a full bucket starts to refill when the first request arrives at the service,
     /// and not when it is sent.
-    pub fn hold(&mut self, until: i64, now: i64) {
+    pub fn hold(&mut self, until: UnixNanos, now: UnixNanos) {
         self.advance(now);
         self.held_until = until;
     }
 
     /// Lets it refill from now on.
-    pub fn release(&mut self, now: i64) {
+    pub fn release(&mut self, now: UnixNanos) {
         self.advance(now);
         self.held_until = self.held_until.min(self.now);
     }
 
     /// How long until `weight` can be taken: zero when it can be now.
-    pub fn wait(&mut self, weight: u64, now: i64) -> Result<Duration, Refusal> {
+    pub fn wait(&mut self, weight: Weight, now: UnixNanos) -> Result<Duration, Refusal> {
         self.advance(now);
         match self.refusal(weight) {
             None => Ok(Duration::ZERO),
@@ -159,28 +163,28 @@ impl Bucket {
     }
 
     /// Whole weight left, burst included.
-    pub fn remaining(&mut self, now: i64) -> u64 {
+    pub fn remaining(&mut self, now: UnixNanos) -> Weight {
         self.advance(now);
-        (self.level / UNITS) as u64
+        Weight((self.level / UNITS) as u64)
     }
 
     /// Weight spent in the last 60 seconds.
-    pub fn used(&mut self, now: i64) -> u64 {
+    pub fn used(&mut self, now: UnixNanos) -> Weight {
         self.advance(now);
         self.spent.total()
     }
 
-    /// Unix nanoseconds at which the bucket is full again; `now` when it is full.
-    pub fn full_at(&mut self, now: i64) -> i64 {
+    /// When the bucket is full again; `now` when it is full.
+    pub fn full_at(&mut self, now: UnixNanos) -> UnixNanos {
         self.advance(now);
-        self.now.saturating_add(self.nanoseconds_to(self.capacity()))
+        self.now.plus(self.nanoseconds_to(self.capacity()))
     }
 
     /// Moves the level to what the service says is left. Where the answer may be older than what was spent since, or
     /// not count what is under way, it is not the `latest` word and only lowers the level.
-    pub fn observe_remaining(&mut self, remaining: u64, latest: bool, now: i64) {
+    pub fn observe_remaining(&mut self, remaining: Weight, latest: bool, now: UnixNanos) {
         self.advance(now);
-        let whole = i128::from(remaining) * UNITS;
+        let whole = i128::from(remaining.0) * UNITS;
         // The service rounds down: a level within the next whole token agrees with it.
         let agrees = whole..whole + UNITS;
         let level = if agrees.contains(&self.level) { self.level } else { whole };
@@ -189,22 +193,22 @@ impl Bucket {
     }
 
     /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.
-    pub fn observe_refusal(&mut self, weight: u64, wait: Duration, now: i64) {
+    pub fn observe_refusal(&mut self, weight: Weight, wait: Duration, now: UnixNanos) {
         self.advance(now);
         let refilled =
             i128::from(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX)) * i128::from(self.limits.per_minute);
-        self.level = self.level.min((i128::from(weight) * UNITS - refilled).max(0));
+        self.level = self.level.min((i128::from(weight.0) * UNITS - refilled).max(0));
     }
 
     /// How long until `weight` has refilled, also where it is more than the bucket holds at once.
-    pub fn refill(&mut self, weight: u64, now: i64) -> Duration {
+    pub fn refill(&mut self, weight: Weight, now: UnixNanos) -> Duration {
         self.advance(now);
-        Duration::from_nanos(self.nanoseconds_to(i128::from(weight) * UNITS) as u64)
+        Duration::from_nanos(self.nanoseconds_to(i128::from(weight.0) * UNITS) as u64)
     }
 
     /// Brings the last minute's spending to what the service says, when nothing of ours is under way: what it did not
     /// charge leaves, the newest first, and what others spent is added as spent now.
-    pub fn observe_used(&mut self, used: u64, now: i64) {
+    pub fn observe_used(&mut self, used: Weight, now: UnixNanos) {
         self.advance(now);
         let ours = self.spent.total();
         self.spent.lower(ours.saturating_sub(used));
@@ -214,25 +218,25 @@ impl Bucket {
     }
 
     /// Changes rate and capacity together; the level never exceeds the new capacity.
-    pub fn set_limits(&mut self, limits: Limits, now: i64) {
+    pub fn set_limits(&mut self, limits: Limits, now: UnixNanos) {
         self.advance(now);
         self.limits = limits;
         self.level = self.level.min(self.capacity());
     }
 
     fn capacity(&self) -> i128 {
-        i128::from(self.limits.burst) * UNITS
+        i128::from(self.limits.burst.0) * UNITS
     }
 
-    fn refusal(&self, weight: u64) -> Option<Refusal> {
-        if weight > u64::from(self.limits.burst) {
+    fn refusal(&self, weight: Weight) -> Option<Refusal> {
+        if weight > self.limits.burst {
             return Some(Refusal::TooHeavy);
         }
-        if self.limits.per_day.is_some_and(|cap| self.spent_today + weight > u64::from(cap)) {
-            let midnight = (self.day + 1) * DAY;
-            return Some(Refusal::DailyCap(Duration::from_nanos((midnight - self.now).max(0) as u64)));
+        if self.limits.per_day.is_some_and(|cap| self.spent_today + weight > cap) {
+            let left = self.day.next().nanos().since(self.now);
+            return Some(Refusal::DailyCap(Duration::from_nanos(left.max(0) as u64)));
         }
-        let needed = i128::from(weight) * UNITS;
+        let needed = i128::from(weight.0) * UNITS;
         (self.level < needed).then(|| Refusal::Wait(Duration::from_nanos(self.nanoseconds_to(needed) as u64)))
     }
 
@@ -243,18 +247,17 @@ impl Bucket {
         i64::try_from((missing + rate - 1) / rate).unwrap_or(i64::MAX)
     }
 
-    pub(super) fn advance(&mut self, now: i64) {
+    pub(super) fn advance(&mut self, now: UnixNanos) {
         let now = now.max(self.now);
-        let refilling = now - self.now.max(self.held_until).min(now);
+        let refilling = now.since(self.now.max(self.held_until).min(now));
         let gained = i128::from(refilling) * i128::from(self.limits.per_minute);
         self.level = (self.level + gained).min(self.capacity());
         self.now = now;
-        let window_start = now.saturating_sub(nanos_of(i64::from(WINDOW_SECONDS)));
-        self.spent.forget(window_start);
-        let day = now.div_euclid(DAY);
+        self.spent.forget(now.plus(-WINDOW));
+        let day = now.day();
         if day != self.day {
             self.day = day;
-            self.spent_today = 0;
+            self.spent_today = Weight::ZERO;
         }
     }
 }

@@ -6,23 +6,26 @@ use std::iter::Copied;
 
 use serde::{Deserialize, Serialize};
 
-/// Spends in the order of their times (Unix nanoseconds), with their sum at hand: a service tells it with every answer,
+use crate::clock::UnixNanos;
+use crate::protocol::Weight;
+
+/// Spends in the order of their times, with their sum at hand: a service tells it with every answer,
 /// and a busy minute has hundreds of thousands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(from = "VecDeque<(i64, u64)>", into = "VecDeque<(i64, u64)>")]
+#[serde(from = "VecDeque<(UnixNanos, Weight)>", into = "VecDeque<(UnixNanos, Weight)>")]
 pub(super) struct Spends {
-    each: VecDeque<(i64, u64)>,
-    total: u64,
+    each: VecDeque<(UnixNanos, Weight)>,
+    total: Weight,
 }
 
-impl From<VecDeque<(i64, u64)>> for Spends {
-    fn from(each: VecDeque<(i64, u64)>) -> Self {
-        let total = each.iter().fold(0, |total: u64, &(_, weight)| total.saturating_add(weight));
+impl From<VecDeque<(UnixNanos, Weight)>> for Spends {
+    fn from(each: VecDeque<(UnixNanos, Weight)>) -> Self {
+        let total = each.iter().fold(Weight::ZERO, |total, &(_, weight)| total.saturating_add(weight));
         Self { each, total }
     }
 }
 
-impl From<Spends> for VecDeque<(i64, u64)> {
+impl From<Spends> for VecDeque<(UnixNanos, Weight)> {
     fn from(spends: Spends) -> Self {
         spends.each
     }
@@ -30,7 +33,7 @@ impl From<Spends> for VecDeque<(i64, u64)> {
 
 impl Spends {
     /// Sum of the weights.
-    pub(super) fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> Weight {
         self.total
     }
 
@@ -40,18 +43,18 @@ impl Spends {
     }
 
     /// Every spend.
-    pub(super) fn iter(&self) -> Copied<Iter<'_, (i64, u64)>> {
+    pub(super) fn iter(&self) -> Copied<Iter<'_, (UnixNanos, Weight)>> {
         self.each.iter().copied()
     }
 
     /// Adds the newest.
-    pub(super) fn push(&mut self, at: i64, weight: u64) {
+    pub(super) fn push(&mut self, at: UnixNanos, weight: Weight) {
         self.each.push_back((at, weight));
         self.total = self.total.saturating_add(weight);
     }
 
     /// Forgets those up to a time.
-    pub(super) fn forget(&mut self, until: i64) {
+    pub(super) fn forget(&mut self, until: UnixNanos) {
         while let Some(&(at, weight)) = self.each.front().filter(|(at, _)| *at <= until) {
             debug_assert!(at <= until);
             self.each.pop_front();
@@ -61,7 +64,7 @@ impl Spends {
 
     /// Takes back a weight: the newest spend of just that weight, or else, because spends may have been joined, from the
     /// newest on.
-    pub(super) fn take_back(&mut self, weight: u64) {
+    pub(super) fn take_back(&mut self, weight: Weight) {
         match self.each.iter().rposition(|&(_, spent)| spent == weight) {
             Some(index) => {
                 self.each.remove(index);
@@ -72,8 +75,8 @@ impl Spends {
     }
 
     /// Lowers the sum by a weight, the newest first.
-    pub(super) fn lower(&mut self, mut weight: u64) {
-        while weight > 0 {
+    pub(super) fn lower(&mut self, mut weight: Weight) {
+        while weight > Weight::ZERO {
             let Some((at, spent)) = self.each.pop_back() else { return };
             self.total = self.total.saturating_sub(spent);
             if spent > weight {
@@ -84,8 +87,8 @@ impl Spends {
     }
 
     /// Joins what `same` says are spends of one time, at the latest of them.
-    pub(super) fn join(&mut self, same: impl Fn(i64, i64) -> bool) {
-        let mut joined: VecDeque<(i64, u64)> = VecDeque::new();
+    pub(super) fn join(&mut self, same: impl Fn(UnixNanos, UnixNanos) -> bool) {
+        let mut joined: VecDeque<(UnixNanos, Weight)> = VecDeque::new();
         for (at, weight) in self.iter() {
             match joined.back_mut() {
                 Some(last) if same(last.0, at) => *last = (at, last.1.saturating_add(weight)),
@@ -95,10 +98,10 @@ impl Spends {
         *self = joined.into();
     }
 
-    /// Moves all of them in time.
+    /// Moves all of them so many nanoseconds in time.
     pub(super) fn shift(&mut self, by: i64) {
         for (at, _) in &mut self.each {
-            *at = at.saturating_add(by);
+            *at = at.plus(by);
         }
     }
 }
@@ -115,16 +118,16 @@ mod tests {
             let mut spends = Spends::default();
             for (now, (kind, weight)) in (0..).zip(steps) {
                 match kind {
-                    0 | 1 => spends.push(now, weight),
-                    2 => spends.take_back(weight),
-                    3 => spends.lower(weight),
-                    _ => spends.forget(now - weight as i64),
+                    0 | 1 => spends.push(UnixNanos(now), Weight(weight)),
+                    2 => spends.take_back(Weight(weight)),
+                    3 => spends.lower(Weight(weight)),
+                    _ => spends.forget(UnixNanos(now - weight as i64)),
                 }
-                prop_assert_eq!(spends.total(), spends.iter().map(|(_, weight)| weight).sum::<u64>());
+                prop_assert_eq!(spends.total(), spends.iter().map(|(_, weight)| weight).sum::<Weight>());
             }
             let before = spends.total();
-            spends.join(|one, other| one / 7 == other / 7);
-            prop_assert_eq!((spends.total(), spends.iter().map(|(_, weight)| weight).sum::<u64>()), (before, before));
+            spends.join(|one, other| one.0 / 7 == other.0 / 7);
+            prop_assert_eq!((spends.total(), spends.iter().map(|(_, weight)| weight).sum::<Weight>()), (before, before));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::clock::Window;
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
 use crate::protocol::query::Spelling;
-use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery};
+use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery, Points, Weight};
 
 impl Client {
     /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
@@ -28,7 +28,7 @@ impl Client {
         &self,
         query: &AnalyticsQuery,
         limit: Option<usize>,
-        max_weight: Option<u64>,
+        max_weight: Option<Weight>,
     ) -> Result<AnalyticsAnswer, ClientError> {
         if max_weight.is_some() {
             self.plan_analytics(query, limit, max_weight)?;
@@ -67,20 +67,20 @@ impl Client {
         &self,
         query: &AnalyticsQuery,
         limit: Option<usize>,
-        max_weight: Option<u64>,
+        max_weight: Option<Weight>,
     ) -> Result<Plan, ClientError> {
         let (inner, spec) = (&self.inner, query.endpoint().spec());
         let pages = self.analytics_pages(query, limit)?;
         let planned = |query: &AnalyticsQuery| PlannedRequest {
             url: inner.transport.url(spec.path, &query.to_query_string()),
-            weight: u64::from(spec.weight),
-            points: rows_of(query).map_or(1, |rows| rows.max(0) as u64),
+            weight: spec.weight,
+            points: rows_of(query).map_or(Points(1), |rows| Points(rows.max(0) as u64)),
             window: None,
             memory: 0, // of points only; the bodies of records have a bound of their own
         };
         let requests: Vec<_> = pages.iter().map(planned).collect();
-        if let Some(burst) = inner.pacer.burst().filter(|burst| u64::from(spec.weight) > *burst) {
-            return Err(too_heavy(u64::from(spec.weight), burst));
+        if let Some(burst) = inner.pacer.burst().filter(|burst| spec.weight > *burst) {
+            return Err(too_heavy(spec.weight, burst));
         }
         let tiers = analytics_by_tier(&requests);
         Ok(Plan { tiers, ..Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)? })
@@ -116,7 +116,7 @@ impl Client {
     async fn analytics_page(&self, query: &AnalyticsQuery) -> Result<AnalyticsAnswer, ClientError> {
         self.inner.learn_limits().await;
         let spec = query.endpoint().spec();
-        self.inner.record(spec.path, &query.to_query_string(), u64::from(spec.weight)).await
+        self.inner.record(spec.path, &query.to_query_string(), spec.weight).await
     }
 }
 

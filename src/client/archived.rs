@@ -9,15 +9,16 @@ use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::{Client, Inner};
 use super::keeping::{
-    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
+    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, microsecond, on_shared, on_writer, only, release,
 };
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
-use crate::clock::{UnixMicros, Window};
+use crate::clock::{UnixMicros, UnixNanos, Window};
 use crate::columns::{Series, join};
+use crate::protocol::Weight;
 use crate::weight::Slice;
 
 /// What a sync did.
@@ -26,7 +27,7 @@ pub struct Synced {
     /// Requests sent that brought an answer.
     pub requests: usize,
     /// Their summed weight.
-    pub weight: u64,
+    pub weight: Weight,
     /// Windows of bucket starts that were kept.
     pub windows: Vec<Window>,
     /// Rows that were kept.
@@ -54,7 +55,7 @@ impl Client {
     }
 
     /// What is left to ask when the client reads through an archive; `None` when it does not.
-    pub(super) fn plan_archived(&self, request: &PointsRequest, now: f64) -> Result<Option<Plan>, ClientError> {
+    pub(super) fn plan_archived(&self, request: &PointsRequest, now: UnixNanos) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
         let slices = slices_to_fill(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
@@ -67,7 +68,7 @@ impl Client {
         &self,
         run: &Run<'_>,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         expected: Amount,
     ) -> Result<Option<Vec<Series>>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
@@ -133,7 +134,7 @@ impl Client {
         &self,
         archive: &Archive,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Synced, ClientError> {
         let run = Run::new(&self.inner, progress, None);
@@ -146,7 +147,7 @@ impl Client {
         run: &Run<'_>,
         archive: &Archive,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         expected: Amount,
     ) -> Result<Synced, ClientError> {
         self.inner.check_request(request)?;
@@ -178,7 +179,7 @@ impl Client {
         archive: &Archive,
         request: &PointsRequest,
         replace: bool,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Checked, ClientError> {
         let run = Run::new(&self.inner, progress, None);
@@ -192,7 +193,7 @@ impl Client {
         archive: &Archive,
         request: &PointsRequest,
         replace: bool,
-        now: f64,
+        now: UnixNanos,
         expected: Amount,
     ) -> Result<Checked, ClientError> {
         self.inner.check_request(request)?;
@@ -251,7 +252,7 @@ impl Client {
     }
 }
 
-/// The points of a request from an archive alone, as they are kept, or as they were known at a moment (Unix microseconds).
+/// The points of a request from an archive alone, as they are kept, or as they were known at a moment.
 /// Where the request leaves its window open, that of the archive holds. With `columns`, those alone, as far as they are there.
 ///
 /// # Errors
@@ -260,7 +261,7 @@ impl Client {
 pub fn read_archive(
     archive: &Archive,
     request: &PointsRequest,
-    as_of: Option<i64>,
+    as_of: Option<UnixNanos>,
     columns: Option<&[String]>,
 ) -> Result<Vec<Series>, ClientError> {
     let only_wanted = |mut series: Vec<Series>| {
@@ -271,6 +272,7 @@ pub fn read_archive(
     };
     // An archive that holds nothing yet is of no service: what it lacks is the same for all.
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
+    let as_of = as_of.map(microsecond);
     let asked = match as_of {
         None => archive.asked(&key),
         Some(moment) => archive.known(&key, UnixMicros(moment)),
@@ -324,7 +326,7 @@ impl Inner {
         request: &PointsRequest,
         asked: &[Window],
         window: Window,
-        now: f64,
+        now: UnixNanos,
     ) -> Result<Vec<Slice>, ClientError> {
         let slices = slices_to_fill(request, asked, window, now, self.terms())?;
         check_allowed(request, &slices).map(|()| slices)
@@ -337,7 +339,7 @@ impl Inner {
         asked: &[Window],
         window: Window,
         replace: bool,
-        now: f64,
+        now: UnixNanos,
     ) -> Result<Vec<Slice>, ClientError> {
         if replace {
             return slices_to_fill(request, &[], window, now, self.terms());
@@ -351,7 +353,7 @@ impl Inner {
         &self,
         archive: &Archive,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
     ) -> Result<Vec<Slice>, ClientError> {
         let key = key(&self.source, request)?;
         let window = closed(&key, request.window(now, self.tier), now);
@@ -365,7 +367,7 @@ impl Inner {
         archive: &Archive,
         request: &PointsRequest,
         replace: bool,
-        now: f64,
+        now: UnixNanos,
     ) -> Result<Vec<Slice>, ClientError> {
         let key = key(&self.source, request)?;
         let window = closed(&key, request.window(now, self.tier), now);

@@ -17,7 +17,9 @@ use super::several::{PointsRequests, named};
 use super::slicing::slices_of;
 use super::tiers::{Terms, TierCut, TierWait};
 use crate::archive::points::{Archive, ArchiveFault, Key};
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
+use crate::protocol::Weight;
 use crate::weight::Slice;
 
 /// What each request of a call brought, by what it is of.
@@ -29,7 +31,7 @@ pub struct Fetched {
     /// The series of each request, in the order asked.
     pub series: Vec<Series>,
     /// Weight of the requests that were answered.
-    pub weight: u64,
+    pub weight: Weight,
 }
 
 /// What a call does with each of its requests.
@@ -41,11 +43,11 @@ enum Work<'a> {
 }
 
 impl Client {
-    /// What [`Client::points_all`] would send at `now` (Unix seconds), and what each tier would take for it. Sends nothing.
+    /// What [`Client::points_all`] would send at `now`, and what each tier would take for it. Sends nothing.
     ///
     /// # Errors
     /// As [`Client::plan`]; all requests together may not weigh more than the call's `max_weight`.
-    pub fn plan_all(&self, requests: &PointsRequests, now: f64) -> Result<Plan, ClientError> {
+    pub fn plan_all(&self, requests: &PointsRequests, now: UnixNanos) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let mut asked = Vec::with_capacity(requests.each().len());
         for request in requests.each() {
@@ -66,7 +68,7 @@ impl Client {
         Ok(Plan { tiers, ..plan })
     }
 
-    /// Fetches the points of a call as of `now` (Unix seconds): the series of each request, in the order asked. The requests
+    /// Fetches the points of a call as of `now`: the series of each request, in the order asked. The requests
     /// share the budget and run at once, as those of one plan do. Series that do not say what they are of are told by what
     /// was asked.
     ///
@@ -76,7 +78,7 @@ impl Client {
     pub async fn points_all(
         &self,
         requests: &PointsRequests,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Fetched, ClientError> {
         if let Some(one) = requests.only() {
@@ -128,7 +130,7 @@ impl Client {
     pub async fn look_up_all(
         &self,
         requests: &PointsRequests,
-        now: f64,
+        now: UnixNanos,
         archive: Option<&Archive>,
     ) -> Result<Listed, ClientError> {
         // At once: lists that do not come hold the call up as long as one of them.
@@ -144,7 +146,7 @@ impl Client {
         &self,
         archive: &Archive,
         requests: &PointsRequests,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Each<Synced>, ClientError> {
         let run = Run::new(&self.inner, progress, requests.max_weight);
@@ -164,7 +166,7 @@ impl Client {
         archive: &Archive,
         requests: &PointsRequests,
         replace: bool,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Each<Checked>, ClientError> {
         let run = Run::new(&self.inner, progress, requests.max_weight);
@@ -182,7 +184,7 @@ impl Client {
         run: &Run<'_>,
         requests: &PointsRequests,
         work: Work<'_>,
-        now: f64,
+        now: UnixNanos,
         act: impl Fn(usize, Amount) -> R,
     ) -> Result<Each<T>, ClientError> {
         for request in requests.each() {
@@ -209,7 +211,7 @@ impl Inner {
         &self,
         requests: &PointsRequests,
         work: Work<'_>,
-        now: f64,
+        now: UnixNanos,
     ) -> Result<Vec<Amount>, ClientError> {
         let each = stream::iter(0..requests.each().len());
         let each = each.map(|place| self.expected(&requests.each()[place], work, now)).buffered(PARALLEL);
@@ -223,7 +225,7 @@ impl Inner {
     }
 
     /// What a request of a call would send now.
-    async fn expected(&self, request: &PointsRequest, work: Work<'_>, now: f64) -> Result<Amount, ClientError> {
+    async fn expected(&self, request: &PointsRequest, work: Work<'_>, now: UnixNanos) -> Result<Amount, ClientError> {
         let slices = match work {
             Work::Sync(archive) => self.to_sync(archive, request, now).await?,
             Work::Again { archive, replace } => self.to_ask_again(archive, request, replace, now).await?,
@@ -283,15 +285,15 @@ pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<Key> {
     Key::new(source, &requests.first().query)
 }
 
-/// The first bucket start that an archive keeps of the requests of a call, Unix seconds; `None` where it keeps nothing of them.
+/// The first bucket start that an archive keeps of the requests of a call; `None` where it keeps nothing of them.
 ///
 /// # Errors
 /// [`ErrorKind::Archive`] where a ledger is not what was written.
-pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option<i64>, ClientError> {
+pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option<UnixSecond>, ClientError> {
     let mut first = None;
     for request in requests.each() {
         let Some(key) = archive.key(&request.query)? else { continue };
-        let start = archive.asked(&key)?.first().map(|window| window.from);
+        let start = archive.asked(&key)?.first().map(|window| UnixSecond(window.from));
         first = first.into_iter().chain(start).min();
     }
     Ok(first)
@@ -304,7 +306,7 @@ pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option
 pub fn read_archive_all(
     archive: &Archive,
     requests: &PointsRequests,
-    as_of: Option<i64>,
+    as_of: Option<UnixNanos>,
     columns: Option<&[String]>,
 ) -> Result<Vec<Series>, ClientError> {
     if let Some(one) = requests.only() {

@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use super::error::ClientError;
 use crate::archive::points::Archive;
+use crate::clock::UnixNanos;
 use crate::protocol::{Dialect, Tier};
 
 /// Who shares the budget of a key.
@@ -51,8 +52,8 @@ impl BudgetScope {
 /// Random numbers in 0 ..= 1 that spread the pauses between attempts.
 pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
-/// The client's clock, Unix seconds; `None` when it does not tell.
-pub type Now = Arc<dyn Fn() -> Option<f64> + Send + Sync>;
+/// The client's clock; `None` when it does not tell.
+pub type Now = Arc<dyn Fn() -> Option<UnixNanos> + Send + Sync>;
 
 /// Settings of a client.
 pub struct Config {

@@ -11,7 +11,7 @@ use super::listing::asking::entries;
 use super::reading::Record;
 use super::rules::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
-use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, excerpt};
+use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
 
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
@@ -79,7 +79,8 @@ impl Client {
                 break;
             }
             let page_query = MarketsQuery { page_size: Some(size), page_offset: Some(offset), ..query.clone() };
-            let page: MarketsPage = self.inner.record(MARKETS_PATH, &page_query.to_query_string(), 0).await?;
+            let page: MarketsPage =
+                self.inner.record(MARKETS_PATH, &page_query.to_query_string(), Weight::ZERO).await?;
             let rows = page.symbols.len();
             let before = walk.rows.len();
             let names: HashSet<_> = page.symbols.iter().map(name).collect();
@@ -116,7 +117,7 @@ impl Client {
 
     /// The usage record of the key (section 2.4).
     pub async fn usage(&self) -> Result<Usage, ClientError> {
-        self.inner.record(USAGE_PATH, "", 0).await
+        self.inner.record(USAGE_PATH, "", Weight::ZERO).await
     }
 }
 
@@ -129,7 +130,8 @@ impl Inner {
         }
         self.check_names(&filters.types, &filters.exchanges)?;
         check_exchanges(&filters.exchanges)?;
-        let mut answer: Map<String, Value> = self.record(endpoint.path, &filters.to_query_string(), 0).await?;
+        let mut answer: Map<String, Value> =
+            self.record(endpoint.path, &filters.to_query_string(), Weight::ZERO).await?;
         serde_json::from_value(entries(endpoint, &mut answer)).map_err(|bad| {
             let url = self.transport.url(endpoint.path, "");
             let message = format!("the answer's {} are not valid: {}", endpoint.key, excerpt(&bad.to_string()));
@@ -142,7 +144,7 @@ impl Inner {
         &self,
         path: &str,
         query: &str,
-        weight: u64,
+        weight: Weight,
     ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
         let (value, _) = self.fetch(&url, weight, &|_| {}, || Record::new(self.transport.dialect())).await?;

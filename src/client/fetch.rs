@@ -12,8 +12,9 @@ use super::pace::{Patience, Permit};
 use super::reading::{Reading, Unreadable, Whole, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
 use super::transport::Answer;
+use crate::clock::UnixSecond;
 use crate::protocol::wire::USAGE_PATH;
-use crate::protocol::{ErrorBody, Usage};
+use crate::protocol::{ErrorBody, Usage, Weight};
 
 impl Inner {
     /// Learns the limits of a key whose tier nobody told, unless they are known: from others who share the budget, else from
@@ -28,7 +29,7 @@ impl Inner {
                 if self.pacer.hears_limits().await {
                     return;
                 }
-                let Ok(permit) = self.pacer.acquire(0, self.patience()).await else { return };
+                let Ok(permit) = self.pacer.acquire(Weight::ZERO, self.patience()).await else { return };
                 let mut body = Whole::default();
                 let url = self.transport.url(USAGE_PATH, "");
                 let sent = Instant::now();
@@ -45,8 +46,8 @@ impl Inner {
                     && usage.limit > 0
                 {
                     budget.limit = u32::try_from(usage.limit).ok();
-                    budget.remaining = u64::try_from(usage.remaining).ok();
-                    budget.used = u64::try_from(usage.used).ok();
+                    budget.remaining = u64::try_from(usage.remaining).ok().map(Weight);
+                    budget.used = u64::try_from(usage.used).ok().map(Weight);
                 }
                 match answer.status {
                     429 => permit.refused(budget, answer.retry_after).await,
@@ -59,7 +60,7 @@ impl Inner {
     /// Logs the only attempt of a request of weight 0 that a call makes for itself.
     pub(super) fn log_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
         let words = || error.map(|error| self.transport.redact(&error.message));
-        log::emit(Level::Debug, || attempt_record(url, 0, sent, 0, status, words(), None));
+        log::emit(Level::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {
@@ -72,10 +73,10 @@ impl Inner {
     pub(super) async fn fetch<R: Reading>(
         &self,
         url: &str,
-        weight: u64,
+        weight: Weight,
         in_line: &(dyn Fn(bool) + Send + Sync),
         reading: impl Fn() -> R + Send + Sync,
-    ) -> Result<(R::Value, Option<i64>), ClientError> {
+    ) -> Result<(R::Value, Option<UnixSecond>), ClientError> {
         let patience = self.patience();
         for attempt in 0.. {
             in_line(true);
@@ -141,7 +142,7 @@ impl Inner {
         permit: Permit,
         patience: Patience,
         mut reading: R,
-    ) -> Result<(R::Value, Option<i64>), Failed> {
+    ) -> Result<(R::Value, Option<UnixSecond>), Failed> {
         let getting = self.transport.get(url, &mut reading);
         let got = match patience.deadline {
             None => getting.await,
@@ -167,7 +168,7 @@ impl Inner {
         permit: Permit,
         answer: Answer,
         reading: R,
-    ) -> Result<(R::Value, Option<i64>), Failed> {
+    ) -> Result<(R::Value, Option<UnixSecond>), Failed> {
         if answer.status == 200 {
             permit.answered(answer.budget).await;
             let value = reading.finish().map_err(|Unreadable { cut, mut error }| {
@@ -205,7 +206,7 @@ impl Inner {
 
 fn attempt_record(
     url: &str,
-    weight: u64,
+    weight: Weight,
     sent: Instant,
     attempt: u32,
     status: Option<u16>,

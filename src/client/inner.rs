@@ -11,6 +11,7 @@ use super::retry::Policy;
 use super::transport::Transport;
 
 use crate::archive::points::Archive;
+use crate::clock::UnixNanos;
 use crate::protocol::Tier;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -39,12 +40,12 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    /// Tells the time of answers (Unix microseconds) of a call that began at `now`, by the client's clock.
-    pub(super) fn answer_clock(&self, now: f64) -> impl Fn() -> i64 + Send + Sync + '_ {
+    /// Tells the time of answers of a call that began at `now`, by the client's clock.
+    pub(super) fn answer_clock(&self, now: UnixNanos) -> impl Fn() -> UnixNanos + Send + Sync + '_ {
         let began = Instant::now();
         move || {
-            let seconds = self.clock.as_ref().and_then(|clock| clock()).filter(|seconds| seconds.is_finite());
-            (seconds.unwrap_or_else(|| now + began.elapsed().as_secs_f64()) * 1e6).round() as i64
+            let told = self.clock.as_ref().and_then(|clock| clock());
+            told.unwrap_or_else(|| now.plus(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX)))
         }
     }
 }
@@ -85,8 +86,8 @@ impl Client {
         self.inner.pacer.view()
     }
 
-    /// What the service's clock says now, Unix seconds, going by the `Date` of its latest answer; `None` before the first.
-    pub fn service_time(&self) -> Option<f64> {
+    /// What the service's clock says now, going by the `Date` of its latest answer; `None` before the first.
+    pub fn service_time(&self) -> Option<UnixNanos> {
         self.inner.transport.service_time()
     }
 }

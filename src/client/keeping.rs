@@ -5,8 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
-use crate::clock::{UnixMicros, UnixSecond, Window, second_of};
+use crate::clock::{UnixMicros, UnixNanos, UnixSecond, Window, second_of};
 use crate::columns::{NO_TIME, Series};
+use crate::protocol::Weight;
 use crate::weight::Slice;
 
 /// A writer that answers take turns with.
@@ -15,21 +16,21 @@ pub(super) type Shared = Arc<Mutex<KeyWriter>>;
 /// One answer: what it was asked for, and what came.
 pub(super) struct Arrived {
     pub(super) slice: Slice,
-    pub(super) weight: u64,
-    /// The service's clock when it answered, Unix seconds.
-    pub(super) date: Option<i64>,
+    pub(super) weight: Weight,
+    /// The service's clock when it answered.
+    pub(super) date: Option<UnixSecond>,
     pub(super) series: Vec<Series>,
 }
 
 /// What to do with answers.
 pub(super) struct Work<'a> {
     pub(super) key: &'a Key,
-    pub(super) now: f64,
+    pub(super) now: UnixNanos,
     /// What was asked before.
     pub(super) before: &'a [Window],
     pub(super) keep: Keep,
-    /// The client's clock, Unix microseconds.
-    pub(super) clock: &'a (dyn Fn() -> i64 + Send + Sync),
+    /// The client's clock.
+    pub(super) clock: &'a (dyn Fn() -> UnixNanos + Send + Sync),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub(super) enum Keep {
 pub(super) struct Kept {
     /// What was asked.
     pub(super) window: Window,
-    pub(super) weight: u64,
+    pub(super) weight: Weight,
     /// What was kept of it.
     pub(super) windows: Vec<Window>,
     pub(super) rows: usize,
@@ -58,13 +59,13 @@ pub(super) struct Kept {
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
 pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
-    let at = (work.clock)();
-    let window = arrived.slice.window();
-    let now = arrived.date.map_or(work.now, |date| work.now.min(date as f64));
+    let at = microsecond((work.clock)());
+    let window = arrived.slice.window;
+    let now = arrived.date.map_or(work.now, |date| work.now.min(date.nanos()));
     let mut whole = closed(work.key, window, now);
     // A grid of another anchor than ours (weeks) shows by its bucket starts.
     let starts = arrived.series.iter().flat_map(|series| &series.timestamps).copied().map(second_of);
-    let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.floor() as i64).min();
+    let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.second().0).min();
     whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
     let windows = match work.keep {
         Keep::Gaps => gaps(work.before, whole),
@@ -110,9 +111,14 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
     }
 }
 
+/// The microsecond of a moment, as the archive notes it.
+pub(super) const fn microsecond(time: UnixNanos) -> i64 {
+    time.0.div_euclid(1_000)
+}
+
 /// What of a window is closed at a moment.
-pub(super) fn closed(key: &Key, window: Window, now: f64) -> Window {
-    Window { from: window.from, to: window.to.min(key.closed(UnixSecond(now.floor() as i64)).0).max(window.from) }
+pub(super) fn closed(key: &Key, window: Window, now: UnixNanos) -> Window {
+    Window { from: window.from, to: window.to.min(key.closed(now.second()).0).max(window.from) }
 }
 
 /// The rows whose bucket starts lie in the windows.

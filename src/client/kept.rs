@@ -5,7 +5,7 @@ use super::error::ClientError;
 use super::request::PointsRequest;
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, ArchiveFault, Edge, Key, gaps};
-use crate::clock::Window;
+use crate::clock::{UnixNanos, Window};
 
 /// The windows of bucket starts of each request of a call that an archive was never asked for. An open start or end is that of
 /// what is kept.
@@ -28,20 +28,20 @@ pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(Key,
     requests.each().iter().map(one).collect()
 }
 
-/// The time of the first or the last row that an archive keeps of a call, Unix nanoseconds; `None` where there is none.
+/// The time of the first or the last row that an archive keeps of a call; `None` where there is none.
 ///
 /// # Errors
 /// [`super::ErrorKind::Archive`] where a file that is read is not what was written.
-pub fn edge(archive: &Archive, requests: &PointsRequests, edge: Edge) -> Result<Option<i64>, ClientError> {
-    let mut found: Option<i64> = None;
+pub fn edge(archive: &Archive, requests: &PointsRequests, edge: Edge) -> Result<Option<UnixNanos>, ClientError> {
+    let mut found: Option<UnixNanos> = None;
     for request in requests.each() {
         let Some(key) = archive.key(&request.query)? else { continue };
         let asked = archive.asked(&key)?;
         let Some((first, last)) = asked.first().zip(asked.last()) else { continue };
         let window = request.window_within(Window { from: first.from, to: last.to });
-        let pick = if edge == Edge::First { i64::min } else { i64::max };
+        let pick = if edge == Edge::First { UnixNanos::min } else { UnixNanos::max };
         if let Some(time) = archive.edge(&key, window, edge)? {
-            found = Some(found.map_or(time.0, |known| pick(known, time.0)));
+            found = Some(found.map_or(time, |known| pick(known, time)));
         }
     }
     Ok(found)

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::protocol::Weight;
+
 tokio::task_local! {
     static LISTENER: Listener;
 }
@@ -32,7 +34,7 @@ pub struct Attempt {
     /// URL of the request; the key is not in it.
     pub url: String,
     /// Weight of the request (section 8).
-    pub weight: u64,
+    pub weight: Weight,
     /// HTTP status, where an answer came.
     pub status: Option<u16>,
     /// From sending to the last byte, decoding included.

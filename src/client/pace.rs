@@ -15,6 +15,7 @@ use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
 use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Outcome, Refusal};
 use crate::clock::{RunningClock, SharedClock};
+use crate::protocol::Weight;
 use crate::protocol::tier::TIERS;
 
 /// Longest pause between two looks at the line: a place in it is given up when nobody asks for it.
@@ -59,14 +60,14 @@ impl Registry {
 /// The budget as the local bucket sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetView {
-    /// Weight per minute.
-    pub limit: u64,
+    /// Weight per minute: a rate.
+    pub limit: u32,
     /// Most weight that the bucket holds, and so most that is ever left.
-    pub burst: u64,
+    pub burst: Weight,
     /// Whole weight left, burst included.
-    pub remaining: u64,
+    pub remaining: Weight,
     /// Weight spent in the last 60 seconds.
-    pub used: u64,
+    pub used: Weight,
     /// Time until the bucket is full again; what time that is, only who knows the service's clock can tell.
     pub full_in: Duration,
 }
@@ -87,7 +88,7 @@ pub(super) struct Pacer {
 pub(super) struct Permit {
     pacer: Arc<Pacer>,
     name: u64,
-    weight: u64,
+    weight: Weight,
     settled: bool,
 }
 
@@ -144,17 +145,17 @@ impl Pacer {
     }
 
     /// Capacity of the bucket, when it is known.
-    pub(super) fn burst(&self) -> Option<u64> {
-        self.ledger.limits().map(|limits| u64::from(limits.burst))
+    pub(super) fn burst(&self) -> Option<Weight> {
+        self.ledger.limits().map(|limits| limits.burst)
     }
 
     pub(super) fn view(&self) -> Option<BudgetView> {
         self.ledger.update_now(|account, now| {
             let bucket = account.bucket(now)?;
-            let full_in = u64::try_from(bucket.full_at(now).saturating_sub(now)).unwrap_or(0);
+            let full_in = u64::try_from(bucket.full_at(now).since(now)).unwrap_or(0);
             Some(BudgetView {
-                limit: u64::from(bucket.limits().per_minute),
-                burst: u64::from(bucket.limits().burst),
+                limit: bucket.limits().per_minute,
+                burst: Weight::from(bucket.limits().burst),
                 remaining: bucket.remaining(now),
                 used: bucket.used(now),
                 full_in: Duration::from_nanos(full_in),
@@ -163,12 +164,12 @@ impl Pacer {
     }
 
     /// Seconds until all of `weight` could have been taken, request by request; 0 while the limit is unknown.
-    pub(super) fn eta(&self, weight: u64) -> f64 {
+    pub(super) fn eta(&self, weight: Weight) -> f64 {
         self.ledger.update_now(|account, now| account.eta(weight, now)).as_secs_f64()
     }
 
     /// Seconds until `weight` has refilled, whoever stands in line; 0 while the limit is unknown.
-    pub(super) fn refill(&self, weight: u64) -> f64 {
+    pub(super) fn refill(&self, weight: Weight) -> f64 {
         let refill = |account: &mut Account, now| account.bucket(now).map(|bucket| bucket.refill(weight, now));
         self.ledger.update_now(refill).unwrap_or_default().as_secs_f64()
     }
@@ -178,7 +179,7 @@ impl Pacer {
     /// # Errors
     /// [`ErrorKind::RateLimit`] when the weight is more than the bucket ever holds, when the daily cap is reached, or
     /// when the wait would be longer than the caller's patience.
-    pub(super) async fn acquire(self: &Arc<Self>, weight: u64, patience: Patience) -> Result<Permit, ClientError> {
+    pub(super) async fn acquire(self: &Arc<Self>, weight: Weight, patience: Patience) -> Result<Permit, ClientError> {
         let start = Instant::now();
         let waiting = self.wait_and_take(weight, patience, start);
         // Others in line may take the whole time.
@@ -199,12 +200,12 @@ impl Pacer {
 
     async fn wait_and_take(
         self: &Arc<Self>,
-        weight: u64,
+        weight: Weight,
         patience: Patience,
         start: Instant,
     ) -> Result<Permit, ClientError> {
         // What weighs nothing need not stand in line behind what does.
-        let _first = if weight == 0 { None } else { Some(self.line.lock().await) };
+        let _first = if weight == Weight::ZERO { None } else { Some(self.line.lock().await) };
         let name = self.names.fetch_add(1, Ordering::Relaxed);
         let assumed = *self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut place = InLine { pacer: self, name, waits: false };
@@ -218,13 +219,13 @@ impl Pacer {
                 account.take(name, weight, now)
             };
             let taken = self.ledger.update(take).await;
-            place.waits = taken.is_err() && weight > 0;
+            place.waits = taken.is_err() && weight > Weight::ZERO;
             let wait = match taken {
                 Ok(()) => return Ok(Permit { pacer: Arc::clone(self), name, weight, settled: false }),
                 Err(Refusal::Wait(wait)) => wait,
                 Err(Refusal::TooHeavy) => {
                     place.waits = false;
-                    return Err(too_heavy(weight, self.burst().unwrap_or(0)));
+                    return Err(too_heavy(weight, self.burst().unwrap_or_default()));
                 }
                 Err(Refusal::DailyCap(wait)) => {
                     place.waits = false;
@@ -257,7 +258,7 @@ impl Patience {
     }
 
     /// The error of a wait that is longer than allowed.
-    fn exceeded(self, weight: u64, start: Instant, wait: Duration) -> Option<ClientError> {
+    fn exceeded(self, weight: Weight, start: Instant, wait: Duration) -> Option<ClientError> {
         let now = Instant::now();
         let whole = (now - start + wait).as_secs_f64();
         let bound = if let Some(most) = self.max_wait.filter(|most| now - start + wait > *most) {
@@ -314,8 +315,8 @@ impl Drop for Permit {
 }
 
 /// The refusal of a weight that never fits.
-pub(super) fn too_heavy(weight: u64, burst: u64) -> ClientError {
-    let tier = TIERS.iter().find(|tier| u64::from(tier.burst()) >= weight);
+pub(super) fn too_heavy(weight: Weight, burst: Weight) -> ClientError {
+    let tier = TIERS.iter().find(|tier| tier.burst() >= weight);
     let tier = tier.map_or_else(String::new, |tier| {
         format!(", or use the tier {}, whose bucket holds {}", tier.name, tier.burst())
     });

@@ -5,6 +5,7 @@ use super::inner::Inner;
 use super::tiers::TierWait;
 use crate::clock::Window;
 use crate::protocol::query::Spelling;
+use crate::protocol::{Points, Weight};
 
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,9 +13,9 @@ pub struct PlannedRequest {
     /// The whole URL; the key is not in it.
     pub url: String,
     /// Weight (section 8.2).
-    pub weight: u64,
+    pub weight: Weight,
     /// Buckets in its window.
-    pub points: u64,
+    pub points: Points,
     /// The window; `None` for what has no points.
     pub window: Option<Window>,
     /// Bytes that its answer may take in memory.
@@ -39,7 +40,7 @@ impl Plan {
         requests: Vec<PlannedRequest>,
         window: Window,
         inner: &Inner,
-        max_weight: Option<u64>,
+        max_weight: Option<Weight>,
     ) -> Result<Self, ClientError> {
         let weight = requests.iter().map(|request| request.weight).sum();
         check_weight(weight, requests.len(), max_weight)?;
@@ -47,18 +48,18 @@ impl Plan {
     }
 
     /// Summed weight.
-    pub fn weight(&self) -> u64 {
+    pub fn weight(&self) -> Weight {
         self.requests.iter().map(|request| request.weight).sum()
     }
 
     /// Summed buckets.
-    pub fn points(&self) -> u64 {
+    pub fn points(&self) -> Points {
         self.requests.iter().map(|request| request.points).sum()
     }
 }
 
 /// Refuses a call that weighs more than its caller allows.
-pub(super) fn check_weight(weight: u64, requests: usize, max_weight: Option<u64>) -> Result<(), ClientError> {
+pub(super) fn check_weight(weight: Weight, requests: usize, max_weight: Option<Weight>) -> Result<(), ClientError> {
     match max_weight.filter(|most| weight > *most) {
         None => Ok(()),
         Some(most) => Err(ClientError::invalid(format!(

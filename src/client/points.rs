@@ -13,13 +13,14 @@ use super::reading;
 use super::request::PointsRequest;
 use super::run::{Amount, MOST_FAILURES, PARALLEL, Progress, Run};
 use super::slicing::slices_of;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
 use crate::protocol::wire::POINTS_PATH;
-use crate::protocol::{DataType, PointsQuery};
+use crate::protocol::{DataType, Points, PointsQuery};
 use crate::weight::Slice;
 
 impl Client {
-    /// What [`Client::points`] would send at `now` (Unix seconds). Sends nothing.
+    /// What [`Client::points`] would send at `now`. Sends nothing.
     ///
     /// The weight of a type that the table does not know is taken for that of the plain 1x types.
     ///
@@ -27,7 +28,7 @@ impl Client {
     /// [`ErrorKind::InvalidRequest`] for a symbol that a listing asked before ([`Client::look_up`]) does not have, when the window is too long, no request of it ever fits the budget, or all of it
     /// weighs more than the request's `max_weight`,
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
-    pub fn plan(&self, request: &PointsRequest, now: f64) -> Result<Plan, ClientError> {
+    pub fn plan(&self, request: &PointsRequest, now: UnixNanos) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         inner.check_request(request)?;
         self.listed(request)?;
@@ -40,7 +41,7 @@ impl Client {
         Plan::new(requests, window, inner, request.max_weight)
     }
 
-    /// Fetches the points of a request as of `now` (Unix seconds): cut into requests, paced, retried, decoded, joined
+    /// Fetches the points of a request as of `now`: cut into requests, paced, retried, decoded, joined
     /// by series and sorted. A query of one symbol or coin that the service has nothing for gives empty series.
     ///
     /// # Errors
@@ -48,7 +49,7 @@ impl Client {
     pub async fn points(
         &self,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
         let run = Run::new(&self.inner, progress, None);
@@ -60,7 +61,7 @@ impl Client {
         &self,
         run: &Run<'_>,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         expected: Amount,
     ) -> Result<Vec<Series>, ClientError> {
         self.inner.check_request(request)?;
@@ -84,7 +85,7 @@ impl Inner {
         &self,
         run: &Run<'_>,
         requests: &[PlannedRequest],
-        take: impl Fn(usize, Vec<Series>, Option<i64>) -> R,
+        take: impl Fn(usize, Vec<Series>, Option<UnixSecond>) -> R,
     ) -> Vec<Result<T, ClientError>> {
         let (failed, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         stream::iter(0..requests.len())
@@ -134,16 +135,17 @@ impl Inner {
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {
-        let query = PointsQuery { from: Some(slice.from), period: Some(slice.period), ..query.clone() };
+        let query =
+            PointsQuery { from: Some(slice.window.from), period: Some(slice.window.seconds()), ..query.clone() };
         let url = self.transport.url(POINTS_PATH, &query.to_query_string());
         let memory = self.max_memory.unwrap_or_else(|| most_memory(&query, slice.points));
-        PlannedRequest { url, weight: slice.weight, points: slice.points, window: Some(slice.window()), memory }
+        PlannedRequest { url, weight: slice.weight, points: slice.points, window: Some(slice.window), memory }
     }
 }
 
 /// Most bytes that an answer of so many buckets can need in memory: twice its text by the estimate of
 /// [`TypeSpec::bucket_bytes`], for each of its series, and a base.
-fn most_memory(query: &PointsQuery, points: u64) -> u64 {
+fn most_memory(query: &PointsQuery, points: Points) -> u64 {
     const BASE: u64 = 64 << 20;
     const MOST: u64 = 2 << 30;
     /// Markets of a coin, where each is a series of its own.
@@ -152,6 +154,6 @@ fn most_memory(query: &PointsQuery, points: u64) -> u64 {
     let spec = DataType::find(&query.data_type).unwrap_or(DataType::BlockBookSnapshotAgg).spec();
     let one = query.raw_symbol.is_some() || query.group_by.is_some();
     let series = if one { query.exchanges.len().max(1) as u64 } else { MARKETS };
-    let answer = points.saturating_mul(spec.bucket_bytes(query.max_depth)).saturating_mul(2 * series);
+    let answer = points.0.saturating_mul(spec.bucket_bytes(query.max_depth)).saturating_mul(2 * series);
     answer.saturating_add(BASE).min(MOST)
 }

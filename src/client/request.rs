@@ -5,12 +5,12 @@ use super::error::{ClientError, ErrorKind};
 use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
-use crate::clock::{SECONDS_PER_DAY, Window, utc};
+use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
-use crate::protocol::{DataType, Grid, Interval, ParamError, PointsQuery, Tier, TypeSpec};
+use crate::protocol::{DataType, Grid, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
 use crate::weight::Demand;
 
 /// What users ask: a query, and the window and the bound that they give in their own units.
@@ -27,7 +27,7 @@ pub struct PointsArguments {
     /// Whether buckets that are not closed yet count.
     pub include_forming: bool,
     /// Most weight that the request may cost in all; more is refused before anything is sent.
-    pub max_weight: Option<u64>,
+    pub max_weight: Option<Weight>,
     /// Whether the window may have no start: an archive, which is asked, knows where it begins.
     pub open_window: bool,
 }
@@ -56,7 +56,7 @@ pub struct PointsRequest {
     end: Option<f64>,
     period: Option<i64>,
     include_forming: bool,
-    pub(super) max_weight: Option<u64>,
+    pub(super) max_weight: Option<Weight>,
 }
 
 /// Unix times beyond this look like milliseconds (the year 5138).
@@ -121,16 +121,16 @@ impl PointsRequest {
         Ok(Self { query, spec, interval, grid, start, end, period, include_forming, max_weight })
     }
 
-    /// The half-open window of bucket starts that the request means at `now` (Unix seconds) for a key of a tier. A bucket
+    /// The half-open window of bucket starts that the request means at `now` for a key of a tier. A bucket
     /// counts when its start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones
     /// are wanted. The buckets of a market profile are its sessions.
     ///
     /// The last `period` seconds begin within the tier's history, at its first whole bucket, where `period` is no longer
     /// than that: no part of what was meant lies beyond it but the start of one bucket.
     #[must_use]
-    pub fn window(&self, now: f64, tier: Option<Tier>) -> Window {
-        let (grid, now) = (self.grid, now.floor() as i64);
-        let forming = grid.floor(now);
+    pub fn window(&self, now: UnixNanos, tier: Option<Tier>) -> Window {
+        let grid = self.grid;
+        let forming = grid.floor(now.second().0);
         let newest = if self.include_forming { grid.end(forming) } else { forming };
         let period = self.period.map(|period| period as f64);
         let (start, end) = match (self.start, self.end, period) {
@@ -143,19 +143,19 @@ impl PointsRequest {
             (None, _, None) => (0.0, 0.0), // refused by `check_window`, but for archives
         };
         let mut from = grid.ceil(start.ceil() as i64);
-        if let Some(first) = self.first_in_history(now as f64, tier) {
-            from = from.max(first);
+        if let Some(first) = self.first_in_history(now, tier) {
+            from = from.max(first.0);
         }
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
     }
 
-    /// The first bucket start that the tier's history has at `now` (Unix seconds), of "the last `period` seconds" that it can hold;
+    /// The first bucket start that the tier's history has at `now`, of "the last `period` seconds" that it can hold;
     /// `None` where nothing moves with it.
     #[must_use]
-    pub fn first_in_history(&self, now: f64, tier: Option<Tier>) -> Option<i64> {
+    pub fn first_in_history(&self, now: UnixNanos, tier: Option<Tier>) -> Option<UnixSecond> {
         let depth = depth(tier.filter(|_| self.start.is_none() && self.end.is_none())?);
         let held = self.period.is_some_and(|period| period <= depth);
-        held.then(|| self.grid.ceil(now.floor() as i64 - depth + ON_THE_WAY))
+        held.then(|| UnixSecond(self.grid.ceil(now.second().0 - depth + ON_THE_WAY)))
     }
 
     /// Whether the values are asked in USD, by the argument or by the parameter passed through.
@@ -166,18 +166,18 @@ impl PointsRequest {
     }
 
     /// Points, as the weight counts them, that have one row: the buckets of a session.
-    pub(super) fn points_a_row(&self) -> u64 {
+    pub(super) fn points_a_row(&self) -> Points {
         let start = self.grid.floor(0);
         let seconds = self.grid.end(start).saturating_sub(start);
-        (seconds / self.interval.seconds).max(1) as u64
+        Points((seconds / self.interval.seconds).max(1) as u64)
     }
 
     /// What of a window's answer counts at `now`: a row that closes later is still forming, also where the service's grid
     /// (weeks) is another one than ours.
-    pub(super) fn counted(&self, window: Window, now: f64) -> Window {
+    pub(super) fn counted(&self, window: Window, now: UnixNanos) -> Window {
         match self.grid {
             Grid::Every(interval) if !self.include_forming => {
-                let last = (now.floor() as i64).saturating_sub(interval.seconds);
+                let last = now.second().0.saturating_sub(interval.seconds);
                 Window { to: window.to.min(last.saturating_add(1)).max(window.from), ..window }
             }
             _ => window,
@@ -223,7 +223,7 @@ impl PointsRequest {
     }
 
     /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
-    pub(super) fn check_walls(&self, tier: Tier, window: Window, now: f64) -> Result<(), ClientError> {
+    pub(super) fn check_walls(&self, tier: Tier, window: Window, now: UnixNanos) -> Result<(), ClientError> {
         let spec = tier.spec();
         let refuse = |what: String| Err(ClientError::new(ErrorKind::Tier, format!("{what}{}", own_tier(spec))));
         if let Some(wanted) = self.spec.filter(|wanted| wanted.lowest_tier > tier) {
@@ -234,7 +234,7 @@ impl PointsRequest {
             return refuse(format!("{exchanges} exchanges at once need the tier {}", MULTI_EXCHANGE_TIER.spec().name));
         }
         // A request is under way for a moment, and clocks differ a little: only the service judges the last minute.
-        let earliest = now.floor() as i64 - depth(tier) - 60;
+        let earliest = now.second().0 - depth(tier) - 60;
         if window.from < earliest && !window.is_empty() {
             let (days, at) = (spec.history_days, utc(earliest + 60));
             let start = utc(window.from);

@@ -13,6 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::error::{ClientError, ErrorKind};
 use super::inner::Inner;
 use super::plan::{PlannedRequest, check_weight};
+use crate::protocol::Weight;
 
 /// Requests of one call that are under way at once.
 pub(super) const PARALLEL: usize = 8;
@@ -29,9 +30,9 @@ pub struct HowFar {
     /// All requests of the call.
     pub requests: usize,
     /// Weight of the requests that were answered.
-    pub weight_done: u64,
+    pub weight_done: Weight,
     /// Weight of all.
-    pub weight: u64,
+    pub weight: Weight,
     /// Rows that arrived.
     pub rows: usize,
     /// Seconds that the next request still waits for budget; 0 when none waits.
@@ -48,7 +49,7 @@ pub type Progress = Arc<dyn Fn(&HowFar) -> ControlFlow<()> + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Amount {
     pub(super) requests: usize,
-    pub(super) weight: u64,
+    pub(super) weight: Weight,
 }
 
 impl Amount {
@@ -65,7 +66,7 @@ pub(super) struct Run<'a> {
     /// Requests that failed since the last answer.
     failures: AtomicUsize,
     counts: Mutex<Counts>,
-    max_weight: Option<u64>,
+    max_weight: Option<Weight>,
     on_progress: Option<Progress>,
     /// Whether the progress callback ended the call.
     ended: watch::Sender<bool>,
@@ -78,7 +79,7 @@ struct Counts {
     /// Requests that failed or were not sent.
     lost: usize,
     /// Weight for which no budget is needed any more.
-    settled: u64,
+    settled: Weight,
     in_line: usize,
     rows: usize,
     /// Time that answers took, all together.
@@ -88,14 +89,14 @@ struct Counts {
 /// One request of a call.
 pub(super) struct Step<'r, 'a> {
     run: &'r Run<'a>,
-    weight: u64,
+    weight: Weight,
     paid: OnceLock<Instant>,
     _slot: Option<SemaphorePermit<'r>>,
 }
 
 impl<'a> Run<'a> {
     /// A call that may weigh `max_weight` in all.
-    pub(super) fn new(inner: &'a Inner, on_progress: Option<Progress>, max_weight: Option<u64>) -> Self {
+    pub(super) fn new(inner: &'a Inner, on_progress: Option<Progress>, max_weight: Option<Weight>) -> Self {
         Self {
             inner,
             slots: Semaphore::new(PARALLEL),
@@ -132,7 +133,7 @@ impl<'a> Run<'a> {
     }
 
     /// Weight of the requests that were answered so far.
-    pub(super) fn weight_done(&self) -> u64 {
+    pub(super) fn weight_done(&self) -> Weight {
         self.counts().done.weight
     }
 
@@ -154,7 +155,7 @@ impl<'a> Run<'a> {
     }
 
     /// A place among the requests under way; `None` when no more are to be sent.
-    pub(super) async fn step(&self, weight: u64, stopped: &AtomicBool) -> Option<Step<'_, 'a>> {
+    pub(super) async fn step(&self, weight: Weight, stopped: &AtomicBool) -> Option<Step<'_, 'a>> {
         let slot = self.slots.acquire().await.ok(); // nobody closes it
         if stopped.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) {
             let mut counts = self.counts();
@@ -182,8 +183,8 @@ impl<'a> Run<'a> {
         let each = if done.requests == 0 { 0.0 } else { counts.busy.as_secs_f64() / done.requests as f64 };
         let (rows, in_line) = (counts.rows, counts.in_line > 0);
         drop(counts); // the budget may lie in a file
-        let waiting = if in_line { self.inner.pacer.eta(0) } else { 0.0 };
-        let budget = if unpaid > 0 { self.inner.pacer.refill(unpaid).max(waiting) + each } else { 0.0 };
+        let waiting = if in_line { self.inner.pacer.eta(Weight::ZERO) } else { 0.0 };
+        let budget = if unpaid > Weight::ZERO { self.inner.pacer.refill(unpaid).max(waiting) + each } else { 0.0 };
         let left = if missing == 0 { 0.0 } else { budget.max(each * missing.div_ceil(PARALLEL) as f64) };
         let Amount { requests, weight } = expected;
         HowFar { done: done.requests, requests, weight_done: done.weight, weight, rows, waiting, left }

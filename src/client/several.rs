@@ -7,7 +7,7 @@ use super::error::ClientError;
 use super::request::{PointsArguments, PointsRequest};
 use crate::columns::Series;
 use crate::protocol::query::Spelling;
-use crate::protocol::{PointsQuery, Selection, SeriesId};
+use crate::protocol::{PointsQuery, Selection, SeriesId, Weight};
 
 /// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub struct PointsRequests {
     /// At least one.
     each: Vec<PointsRequest>,
     /// Most weight of all of them.
-    pub(super) max_weight: Option<u64>,
+    pub(super) max_weight: Option<Weight>,
 }
 
 impl PointsRequests {
@@ -201,7 +201,7 @@ mod tests {
             ..PointsQuery::default()
         };
         let arguments =
-            PointsArguments { query, period: Some(3_600), max_weight: Some(7), ..PointsArguments::default() };
+            PointsArguments { query, period: Some(3_600), max_weight: Some(Weight(7)), ..PointsArguments::default() };
         PointsRequests::new(&arguments, subjects)
     }
 
@@ -238,9 +238,9 @@ mod tests {
     fn what_is_named_twice_is_asked_once_and_one_bound_holds_for_all() {
         let asked = call(CANDLES, &["BYBIT"], &symbols(&["ETHUSDT", "BTCUSDT", "ETHUSDT"])).unwrap();
         assert_eq!(asked.labels(), ["BYBIT ETHUSDT", "BYBIT BTCUSDT"]);
-        assert_eq!((asked.max_weight, asked.each()[0].max_weight), (Some(7), None));
+        assert_eq!((asked.max_weight, asked.each()[0].max_weight), (Some(Weight(7)), None));
         let one = call(CANDLES, &["BYBIT"], &symbols(&["ETHUSDT", "ETHUSDT"])).unwrap();
-        assert_eq!((one.each().len(), one.only().and_then(|one| one.max_weight)), (1, Some(7)));
+        assert_eq!((one.each().len(), one.only().and_then(|one| one.max_weight)), (1, Some(Weight(7))));
     }
 
     #[test]

@@ -4,11 +4,11 @@ use super::error::ClientError;
 use super::request::PointsRequest;
 use super::tiers::Terms;
 use crate::archive::points::gaps;
-use crate::clock::{Window, utc};
+use crate::clock::{UnixNanos, Window, utc};
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::{Grid, Interval, TypeSpec};
+use crate::protocol::{Grid, Interval, Points, TypeSpec, Weight};
 use crate::weight::{BLOCK, Demand, Slice, slices};
 
 /// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
@@ -19,7 +19,7 @@ use crate::weight::{BLOCK, Demand, Slice, slices};
 pub(super) fn slices_of(
     request: &PointsRequest,
     asked: Option<&[Window]>,
-    now: f64,
+    now: UnixNanos,
     terms: Terms,
 ) -> Result<Vec<Slice>, ClientError> {
     let window = request.window(now, terms.tier);
@@ -47,7 +47,7 @@ pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Resu
                 [one] => Ok(*one),
                 _ => Err(too_long_a_session(request, spec, session, most, terms.burst)),
             };
-            at_sessions(grid, window, cut[0].period, whole)
+            at_sessions(grid, window, cut[0].window.seconds(), whole)
         }
         _ => Ok(cut),
     }
@@ -77,8 +77,8 @@ fn too_long_a_session(
     request: &PointsRequest,
     spec: &TypeSpec,
     session: Window,
-    most: u64,
-    burst: Option<u64>,
+    most: Points,
+    burst: Option<Weight>,
 ) -> ClientError {
     let demand = request.demand();
     let fits = |interval: &&Interval| {
@@ -100,9 +100,9 @@ fn too_long_a_session(
 
 /// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for
 /// each so many of them.
-fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: u64) -> u64 {
+fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: Points) -> Points {
     let rows = BODY_BOUND / spec.bucket_bytes(max_depth).max(1);
-    rows.saturating_mul(points_a_row).max(BLOCK).min(spec.max_points)
+    points_a_row.saturating_mul(rows).max(BLOCK).min(spec.max_points)
 }
 
 /// The requests that bring what of a window was not asked, in the order of their windows. Neighbouring gaps go into one request where that weighs
@@ -111,12 +111,13 @@ pub(super) fn slices_to_fill(
     request: &PointsRequest,
     asked: &[Window],
     window: Window,
-    now: f64,
+    now: UnixNanos,
     terms: Terms,
 ) -> Result<Vec<Slice>, ClientError> {
-    let weigh =
-        |window: Window| cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<u64>());
-    let mut wanted: Vec<(Window, u64)> = Vec::new();
+    let weigh = |window: Window| {
+        cut(request, window, terms).map(|slices| slices.iter().map(|slice| slice.weight).sum::<Weight>())
+    };
+    let mut wanted: Vec<(Window, Weight)> = Vec::new();
     for gap in gaps(asked, window) {
         if let Some(tier) = terms.tier {
             request.check_walls(tier, gap, now)?;

@@ -4,9 +4,10 @@ use super::error::{ClientError, ErrorKind};
 use super::inner::Inner;
 use super::plan::PlannedRequest;
 use crate::budget::{Bucket, Limits};
+use crate::clock::UnixNanos;
 use crate::protocol::analytics::ANALYTICS_TIER;
 use crate::protocol::tier::TIERS;
-use crate::protocol::{Tier, TierSpec};
+use crate::protocol::{Points, Tier, TierSpec, Weight};
 use crate::weight::Slice;
 
 /// Whose limits a plan keeps to.
@@ -15,12 +16,12 @@ pub(super) struct Terms {
     /// The tier whose walls hold; `None` leaves them to the service.
     pub(super) tier: Option<Tier>,
     /// Most weight of a request; `None` while it is unknown.
-    pub(super) burst: Option<u64>,
+    pub(super) burst: Option<Weight>,
 }
 
 impl From<&TierSpec> for Terms {
     fn from(tier: &TierSpec) -> Self {
-        Self { tier: Some(tier.tier), burst: Some(u64::from(tier.burst())) }
+        Self { tier: Some(tier.tier), burst: Some(tier.burst()) }
     }
 }
 
@@ -30,9 +31,9 @@ pub struct TierCut {
     /// Requests.
     pub requests: usize,
     /// Their summed weight.
-    pub weight: u64,
+    pub weight: Weight,
     /// Buckets in their windows.
-    pub points: u64,
+    pub points: Points,
 }
 
 impl TierCut {
@@ -76,10 +77,11 @@ pub(super) fn own_tier(tier: &TierSpec) -> String {
 }
 
 /// Seconds until a full bucket of the tier has let `weight` pass.
-fn eta(tier: &TierSpec, weight: u64) -> Result<f64, String> {
-    match tier.weight_per_day.filter(|most| weight > u64::from(*most)) {
+fn eta(tier: &TierSpec, weight: Weight) -> Result<f64, String> {
+    let start = UnixNanos::default();
+    match tier.weight_per_day.filter(|most| weight > *most) {
         Some(most) => Err(format!("the call weighs {weight}, the tier {} allows {most} a day", tier.name)),
-        None => Ok(Bucket::new(Limits::from(tier), 0).refill(weight, 0).as_secs_f64()),
+        None => Ok(Bucket::new(Limits::from(tier), start).refill(weight, start).as_secs_f64()),
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn a_tier_takes_what_its_rate_allows_after_its_burst() {
         // Section 8.1: 10, 50, 100 and 750 a minute, bursts of twice that, and 1,000 a day for the free tier.
-        let of = |weight: u64| TierCut { weight, ..TierCut::default() };
+        let of = |weight: u64| TierCut { weight: Weight(weight), ..TierCut::default() };
         let seconds =
             |weight: u64| TierWait::each(|_| Ok(of(weight))).into_iter().map(|one| one.eta).collect::<Vec<_>>();
         assert_eq!(seconds(20), [Ok(0.0), Ok(0.0), Ok(0.0), Ok(0.0)]);

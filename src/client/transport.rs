@@ -17,8 +17,9 @@ use super::retry::retry_after;
 use super::unpack::Unpacker;
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
-use crate::protocol::Dialect;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
+use crate::protocol::{Dialect, Weight};
 
 /// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
 const IDLE: Duration = Duration::from_secs(15);
@@ -43,7 +44,7 @@ pub(super) struct Transport {
     /// Time that an attempt may take.
     timeout: Duration,
     /// The service's clock in the latest answer that had it, and when that came.
-    latest_date: Mutex<Option<(i64, Instant)>>,
+    latest_date: Mutex<Option<(UnixSecond, Instant)>>,
     /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
     sockets: OnceLock<reqwest::Client>,
 }
@@ -88,8 +89,8 @@ pub(super) struct Answer {
     /// What its headers said about the budget.
     pub budget: BudgetHeaders,
     pub retry_after: Option<Duration>,
-    /// The service's clock when it answered, Unix seconds.
-    pub date: Option<i64>,
+    /// The service's clock when it answered.
+    pub date: Option<UnixSecond>,
     /// Of any other answer than 200, whose body was handed on.
     pub refusal: Bytes,
 }
@@ -135,9 +136,9 @@ impl Transport {
     }
 
     /// What the service's clock says now, Unix seconds, going by its latest answer; `None` before the first.
-    pub(super) fn service_time(&self) -> Option<f64> {
+    pub(super) fn service_time(&self) -> Option<UnixNanos> {
         let latest = *self.latest_date.lock().unwrap_or_else(PoisonError::into_inner);
-        latest.map(|(date, came)| date as f64 + came.elapsed().as_secs_f64())
+        latest.map(|(date, came)| date.nanos().plus(i64::try_from(came.elapsed().as_nanos()).unwrap_or(i64::MAX)))
     }
 
     /// Time that an attempt may take.
@@ -253,11 +254,11 @@ impl Transport {
     }
 }
 
-/// The service's clock when it answered, Unix seconds.
-pub(super) fn date(headers: &HeaderMap) -> Option<i64> {
+/// The service's clock when it answered.
+pub(super) fn date(headers: &HeaderMap) -> Option<UnixSecond> {
     let text = headers.get("date")?.to_str().ok()?;
     let since = httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_secs()).ok()
+    i64::try_from(since.as_secs()).ok().map(UnixSecond)
 }
 
 /// The key header must not leave the origin it was given for.
@@ -277,8 +278,8 @@ fn budget_headers(headers: &HeaderMap) -> BudgetHeaders {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     BudgetHeaders {
         limit: number(LIMIT_HEADER).filter(|limit| *limit > 0).map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
-        remaining: number(REMAINING_HEADER),
-        used: number(USED_HEADER),
+        remaining: number(REMAINING_HEADER).map(Weight),
+        used: number(USED_HEADER).map(Weight),
     }
 }
 

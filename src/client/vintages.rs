@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::error::ClientError;
-use super::keeping::{aside, key_writer, on_shared, release};
+use super::keeping::{aside, key_writer, microsecond, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
-use crate::clock::{UnixMicros, Window};
+use crate::clock::{UnixMicros, UnixNanos, Window};
 
 /// What was kept of some queries, or of all, and has changed since, by key.
 ///
@@ -38,7 +38,7 @@ pub fn vintages(
     Ok(found)
 }
 
-/// Drops what was replaced at a moment (Unix microseconds) or before, of some queries or of all. Waits for whoever writes
+/// Drops what was replaced at a moment or before, of some queries or of all. Waits for whoever writes
 /// them.
 ///
 /// # Errors
@@ -46,9 +46,9 @@ pub fn vintages(
 pub async fn compact(
     archive: &Archive,
     requests: Option<&PointsRequests>,
-    before: i64,
+    before: UnixNanos,
 ) -> Result<Compacted, ClientError> {
-    let (own, requests) = (archive.clone(), requests.cloned());
+    let (own, requests, before) = (archive.clone(), requests.cloned(), microsecond(before));
     let keys = aside(move || {
         let mut old = Vec::new();
         let keys = match &requests {

@@ -52,7 +52,8 @@ pub struct UnixSecond(pub i64);
 pub struct UnixMinute(pub i64);
 
 /// A whole day since the Unix epoch, in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
 #[repr(transparent)]
 pub struct UnixDay(pub i64);
 
@@ -65,6 +66,11 @@ impl UnixNanos {
     /// The second in which it lies.
     pub const fn second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(SECOND))
+    }
+
+    /// The first second that does not begin before it.
+    pub const fn ceil_second(self) -> UnixSecond {
+        UnixSecond(self.0.div_euclid(SECOND) + (self.0.rem_euclid(SECOND) > 0) as i64)
     }
 
     /// The minute in which it lies.
@@ -188,6 +194,7 @@ mod tests {
     fn a_moment_lies_in_its_second_minute_and_day_before_the_epoch_too() {
         let before = UnixNanos(-1);
         assert_eq!((before.second(), before.minute(), before.day()), (UnixSecond(-1), UnixMinute(-1), UnixDay(-1)));
+        assert_eq!([before, UnixNanos(0), UnixNanos(1)].map(UnixNanos::ceil_second), [0, 0, 1].map(UnixSecond));
         let noon = UnixSecond(86_400 * 3 + 43_200);
         assert_eq!((noon.minute(), noon.day()), (UnixMinute(1_440 * 3 + 720), UnixDay(3)));
         assert_eq!((noon.day().second(), noon.day().next().minute()), (UnixSecond(259_200), UnixMinute(5_760)));

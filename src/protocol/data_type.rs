@@ -8,6 +8,7 @@
 use super::group_by::GroupBy;
 use super::suggest::closest;
 use super::tier::Tier;
+use super::units::Points;
 
 /// A data type of section 2.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -136,7 +137,7 @@ pub struct TypeSpec {
     /// Weight per started thousand points (section 8.3).
     pub cost: u32,
     /// Most points of one request (section 8.3).
-    pub max_points: u64,
+    pub max_points: Points,
     /// Bytes of a bucket of one market in an archive's files, as those of the demo market are: of a minute, an hour, a day.
     pub file_bytes: [f64; 3],
     /// Depth that costs nothing extra, for heatmaps (section 8.4); also the default of `maxDepth`.
@@ -274,7 +275,7 @@ const BASE: TypeSpec = TypeSpec {
     method: "candles",
     made_of: Some(RawData::Trades),
     cost: 1,
-    max_points: 100_000,
+    max_points: Points(100_000),
     file_bytes: [25.0, 38.0, 46.0],
     included_depth: None,
     selection: Selection::SymbolOrCoin,
@@ -341,7 +342,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [24.0, 370.0, 810.0],
         normalized_symbol: true,
         cost: 2,
-        max_points: 20_000,
+        max_points: Points(20_000),
         shape: Shape::Profile,
         fields: PROFILE,
         ..BASE
@@ -353,7 +354,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [74.0, 860.0, 2_000.0],
         by_coin_alone: true,
         cost: 5,
-        max_points: 20_000,
+        max_points: Points(20_000),
         shape: Shape::Tpo,
         fields: TPO,
         ..BASE
@@ -365,7 +366,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [900.0, 1_400.0, 1_250.0],
         made_of: Some(RawData::Books),
         cost: 10,
-        max_points: 4_000,
+        max_points: Points(4_000),
         included_depth: Some(3_500),
         needs_block_size: true,
         shape: Shape::Heatmap,
@@ -379,7 +380,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [6.0, 230.0, 360.0],
         made_of: Some(RawData::Liquidations),
         cost: 5,
-        max_points: 5_000,
+        max_points: Points(5_000),
         included_depth: Some(1_500),
         selection: Selection::CoinOnly,
         flat: true,
@@ -471,13 +472,13 @@ mod tests {
     fn costs_and_limits_are_section_8_3_and_8_4() {
         let of = |name: &str| {
             let row = DataType::find(name).unwrap().spec();
-            (row.cost, row.max_points, row.included_depth)
+            (row.cost, row.max_points.0, row.included_depth)
         };
         assert_eq!(of("VOLUME_PROFILE_AGG"), (2, 20_000, None));
         assert_eq!(of("TPO_AGG"), (5, 20_000, None));
         assert_eq!(of("VENUE_LIQUIDATION_AGG"), (5, 5_000, Some(1_500)));
         assert_eq!(of("BLOCK_BOOK_SNAPSHOT_AGG"), (10, 4_000, Some(3_500)));
-        let plain = DATA_TYPES.iter().filter(|row| (row.cost, row.max_points) == (1, 100_000)).count();
+        let plain = DATA_TYPES.iter().filter(|row| (row.cost, row.max_points.0) == (1, 100_000)).count();
         assert_eq!(plain, 8);
     }
 }

@@ -24,6 +24,7 @@ pub mod stream;
 pub mod suggest;
 pub mod symbol;
 pub mod tier;
+mod units;
 pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
@@ -42,3 +43,4 @@ pub use records::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use redacted::redacted;
 pub use sort_direction::SortDirection;
 pub use tier::{Tier, TierSpec};
+pub use units::{Points, Weight};

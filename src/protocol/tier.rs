@@ -1,5 +1,7 @@
 //! Tiers and their limits (service.md, sections 5, 6 and 8.1).
 
+use super::units::Weight;
+
 /// A subscription tier. The order is the order of rank: a type's lowest tier is compared with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
@@ -20,10 +22,10 @@ pub struct TierSpec {
     pub tier: Tier,
     /// Name as users type it.
     pub name: &'static str,
-    /// Sustained weight per minute.
+    /// Sustained weight per minute: a rate, and so no [`Weight`].
     pub weight_per_minute: u32,
     /// Weight per UTC day; `None` is unlimited.
-    pub weight_per_day: Option<u32>,
+    pub weight_per_day: Option<Weight>,
     /// How many days back a window may start.
     pub history_days: u32,
     /// Live streams per key.
@@ -32,8 +34,8 @@ pub struct TierSpec {
 
 impl TierSpec {
     /// Capacity of the bucket: twice the per-minute budget (section 8.1).
-    pub const fn burst(&self) -> u32 {
-        2 * self.weight_per_minute
+    pub const fn burst(&self) -> Weight {
+        Weight(2 * self.weight_per_minute as u64)
     }
 }
 
@@ -43,7 +45,7 @@ pub const TIERS: [TierSpec; 4] = [
         tier: Tier::Free,
         name: "free",
         weight_per_minute: 10,
-        weight_per_day: Some(1_000),
+        weight_per_day: Some(Weight(1_000)),
         history_days: 7,
         streams: 0,
     },
@@ -97,13 +99,13 @@ mod tests {
         let rows: Vec<_> = TIERS
             .iter()
             .map(|row| {
-                (row.name, row.weight_per_minute, row.burst(), row.weight_per_day, row.history_days, row.streams)
+                (row.name, row.weight_per_minute, row.burst().0, row.weight_per_day, row.history_days, row.streams)
             })
             .collect();
         assert_eq!(
             rows,
             [
-                ("free", 10, 20, Some(1_000), 7, 0),
+                ("free", 10, 20, Some(Weight(1_000)), 7, 0),
                 ("basic", 50, 100, None, 30, 5),
                 ("standard", 100, 200, None, 90, 10),
                 ("advanced", 750, 1_500, None, 365, 15),

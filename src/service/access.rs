@@ -12,10 +12,10 @@ use tokio::sync::Semaphore;
 use super::config::{Allowance, KeyEntry, KeySecret, digest};
 use super::error::ServiceError;
 use crate::budget::{Bucket, Refusal};
-use crate::clock::{SECOND, SharedClock, second_of};
+use crate::clock::{SharedClock, UnixNanos};
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::WINDOW_SECONDS;
-use crate::protocol::{ErrorBody, Usage};
+use crate::protocol::{ErrorBody, Usage, Weight};
 
 /// Random bytes of a generated key.
 const KEY_BYTES: usize = 16;
@@ -61,7 +61,7 @@ impl KeyRing {
         }
         let access = |entry: KeyEntry| {
             Arc::new(Access {
-                bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now().0)),
+                bucket: Mutex::new(Bucket::new(entry.allowance.limits(), clock.now())),
                 streams: Arc::new(Semaphore::new(entry.allowance.streams() as usize)),
                 name: entry.name,
                 digest: entry.key.digest(),
@@ -147,20 +147,20 @@ impl Access {
     /// The budget as it is now, as [`Self::usage_at`] tells it.
     pub(super) fn usage(&self) -> Usage {
         let bucket = self.bucket();
-        let now = self.clock.now().0; // read under the lock, so that the bucket never sees time go back
+        let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
         Self::usage_at(bucket, now)
     }
 
     /// The budget as headers and `/v1/usage` tell it: whole weight left (burst included), weight spent in the last 60 s,
     /// and the Unix second at which the bucket is full again (rounded up; the present second when it is full).
-    fn usage_at(mut bucket: MutexGuard<'_, Bucket>, now: i64) -> Usage {
+    fn usage_at(mut bucket: MutexGuard<'_, Bucket>, now: UnixNanos) -> Usage {
         let full_at = bucket.full_at(now);
-        let reset = if full_at <= now { second_of(now) } else { ceil_seconds(full_at) };
+        let reset = if full_at <= now { now.second() } else { full_at.ceil_second() };
         Usage {
             limit: i64::from(bucket.limits().per_minute),
-            remaining: bucket.remaining(now) as i64,
-            used: bucket.used(now) as i64,
-            reset,
+            remaining: bucket.remaining(now).0 as i64,
+            used: bucket.used(now).0 as i64,
+            reset: reset.0,
             window_seconds: i64::from(WINDOW_SECONDS),
         }
     }
@@ -168,9 +168,9 @@ impl Access {
     /// Takes a request's weight, or says in the answer's words why not: 429 with the seconds after which the same
     /// request passes, or 403 for one that never can. The budget that the refusal goes by comes along: at the moment at which
     /// the headers are written it may be another.
-    pub(super) fn charge(self: &Arc<Self>, weight: u64) -> Result<Charge, Uncharged> {
+    pub(super) fn charge(self: &Arc<Self>, weight: Weight) -> Result<Charge, Uncharged> {
         let mut bucket = self.bucket();
-        let now = self.clock.now().0;
+        let now = self.clock.now();
         let limits = bucket.limits();
         let refused = match bucket.try_take(weight, now) {
             Ok(()) => return Ok(Charge { access: Arc::clone(self), weight, taken: now, state: AtomicU8::new(OPEN) }),
@@ -194,7 +194,7 @@ impl Access {
             }
             Refusal::DailyCap(until_midnight) => {
                 // Right after midnight the bucket itself may still be too empty.
-                let midnight = now.saturating_add(until_midnight.as_nanos() as i64);
+                let midnight = now.plus(until_midnight.as_nanos() as i64);
                 let refill = bucket.clone().wait(weight, midnight).unwrap_or_default();
                 let seconds = whole_seconds(until_midnight.saturating_add(refill));
                 let message = format!(
@@ -220,9 +220,9 @@ pub(super) struct Uncharged {
 /// without an answer.
 pub(super) struct Charge {
     access: Arc<Access>,
-    weight: u64,
+    weight: Weight,
     /// When it was taken, Unix nanoseconds.
-    taken: i64,
+    taken: UnixNanos,
     state: AtomicU8,
 }
 
@@ -241,7 +241,7 @@ impl Charge {
     pub(super) fn refund(&self) {
         if self.state.swap(RETURNED, Ordering::SeqCst) != RETURNED {
             let mut bucket = self.access.bucket();
-            bucket.refund_of(self.weight, self.taken, self.access.clock.now().0);
+            bucket.refund_of(self.weight, self.taken, self.access.clock.now());
         }
     }
 }
@@ -257,8 +257,4 @@ impl Drop for Charge {
 /// Rounded up, so that waiting that long is enough; at least 1.
 fn whole_seconds(wait: Duration) -> u64 {
     (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
-}
-
-fn ceil_seconds(nanoseconds: i64) -> i64 {
-    second_of(nanoseconds) + i64::from(nanoseconds.rem_euclid(SECOND) > 0)
 }

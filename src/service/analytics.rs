@@ -41,10 +41,10 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
     refuse_unknown(&query.extra, spec.parameters)?;
     query.check(Spelling::Wire)?;
     query.check_offset()?;
-    let charge = access.charge(u64::from(spec.weight))?;
+    let charge = access.charge(spec.weight)?;
     let body = compute(&shared, Some(charge), Work::Usual, move |source| {
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::paid(body.await?, u64::from(spec.weight)))
+    Ok(reply::paid(body.await?, spec.weight))
 }

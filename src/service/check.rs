@@ -1,12 +1,12 @@
 //! What a query of `/v1/points` must pass before it may cost anything (service.md 5, 7 and 8; supplement 1, 4 and 6).
 
 use super::config::Allowance;
-use crate::clock::{SECOND, SECONDS_PER_DAY, utc};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{POINTS_PARAMETERS, refuse_unknown};
 use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::tier::MULTI_EXCHANGE_TIER;
-use crate::protocol::{DataType, ErrorBody, Interval, ParamError, PointsQuery, TypeSpec};
+use crate::protocol::{DataType, ErrorBody, Interval, ParamError, PointsQuery, TypeSpec, Weight};
 use crate::weight::{self, Demand};
 
 /// Largest Unix second, of either sign, that nanoseconds in an `i64` can hold: the years 1677 to 2262.
@@ -41,7 +41,7 @@ pub(super) fn readable(query: &str) -> Result<Readable, ErrorBody> {
 ///
 /// `now` is in Unix seconds. Exchanges are counted once each; the points of the window are ⌈period / interval⌉. Several
 /// exchanges are several whether or not they are summed: section 4.1 calls the repetition itself aggregation.
-pub(super) fn charged(readable: &Readable, allowance: Allowance, now: i64) -> Result<u64, ErrorBody> {
+pub(super) fn charged(readable: &Readable, allowance: Allowance, now: UnixSecond) -> Result<Weight, ErrorBody> {
     let Readable { query, spec, interval } = readable;
     let period = query.period.unwrap_or(0);
     if spec.lowest_tier > allowance.tier() {
@@ -120,10 +120,10 @@ fn window(from: Option<i64>, period: i64) -> Result<(), ParamError> {
     }
 }
 
-fn history(from: Option<i64>, period: i64, allowance: Allowance, now: i64) -> Result<(), ErrorBody> {
+fn history(from: Option<i64>, period: i64, allowance: Allowance, now: UnixSecond) -> Result<(), ErrorBody> {
     let Some(days) = allowance.history_days() else { return Ok(()) };
-    let earliest = now.saturating_sub(i64::from(days) * SECONDS_PER_DAY);
-    let start = from.unwrap_or(now.saturating_sub(period));
+    let earliest = now.0.saturating_sub(i64::from(days) * SECONDS_PER_DAY);
+    let start = from.unwrap_or(now.0.saturating_sub(period));
     if start >= earliest {
         return Ok(());
     }

@@ -26,6 +26,7 @@ use super::log;
 use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
 use super::shared::Shared;
+use crate::clock::UnixSecond;
 use crate::protocol::ErrorBody;
 use crate::protocol::wire::{KEY_HEADER, POINTS_PATH};
 
@@ -53,7 +54,7 @@ impl Front {
             shared.journal.spend(weight_of(&response));
             return response;
         }
-        let (time, begun, peer) = (shared.clock.now().0, Instant::now(), link.peer);
+        let (time, begun, peer) = (shared.clock.now(), Instant::now(), link.peer);
         let bodiless = request.method() == Method::HEAD;
         let (method, target) = (request.method().clone(), request.uri().to_string().into());
         let (response, access) = self.serve(link, request).await;
@@ -101,7 +102,7 @@ impl Front {
 
     /// The service's time as the header `Date` spells it.
     pub(super) fn date(&self) -> Option<HeaderValue> {
-        date(self.shared.clock.second().0)
+        date(self.shared.clock.second())
     }
 }
 
@@ -109,24 +110,24 @@ impl Shared {
     /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
     /// here.
     fn dated(&self, mut response: Response<Body>) -> Response<Body> {
-        if let Some(date) = date(self.clock.second().0) {
+        if let Some(date) = date(self.clock.second()) {
             response.headers_mut().insert(DATE, date);
         }
         response
     }
 }
 
-/// A Unix second as the header `Date` spells it; before 1970 that is its first.
-fn date(second: i64) -> Option<HeaderValue> {
+/// A second as the header `Date` spells it; before 1970 that is its first.
+fn date(second: UnixSecond) -> Option<HeaderValue> {
     thread_local! {
         /// The last one of this thread: of the answers to small requests, thousands have the same.
-        static LAST: RefCell<Option<(i64, HeaderValue)>> = const { RefCell::new(None) };
+        static LAST: RefCell<Option<(UnixSecond, HeaderValue)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| {
         if let Some((_, date)) = last.as_ref().filter(|(known, _)| *known == second) {
             return Some(date.clone());
         }
-        let since_1970 = Duration::from_secs(u64::try_from(second).unwrap_or(0));
+        let since_1970 = Duration::from_secs(u64::try_from(second.0).unwrap_or(0));
         let date = HeaderValue::try_from(httpdate::fmt_http_date(UNIX_EPOCH + since_1970)).ok()?;
         *last = Some((second, date.clone()));
         Some(date)

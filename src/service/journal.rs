@@ -10,6 +10,8 @@ use axum::http::Method;
 use super::access::{Access, KeyRing};
 use super::log::AccessRecord;
 use super::redact::redacted_request_line;
+use crate::clock::UnixNanos;
+use crate::protocol::Weight;
 
 /// Most bytes of all methods and targets together: a few peers that send very long ones must not take the memory of thousands.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
@@ -17,13 +19,13 @@ const MAX_TEXT: usize = 16 * 1024 * 1024;
 /// One request as it came. Keys in it are hidden when it is read: that takes longer than a short answer.
 #[derive(Clone)]
 pub(super) struct Entry {
-    pub(super) time: i64,
+    pub(super) time: UnixNanos,
     pub(super) peer: IpAddr,
     pub(super) method: Method,
     pub(super) target: Box<str>,
     pub(super) access: Option<Arc<Access>>,
     pub(super) status: u16,
-    pub(super) weight: u64,
+    pub(super) weight: Weight,
     pub(super) bytes: u64,
     pub(super) microseconds: u64,
 }
@@ -50,7 +52,7 @@ struct Kept {
     entries: VecDeque<Entry>,
     text: usize,
     left_out: u64,
-    spent: u64,
+    spent: Weight,
 }
 
 impl Journal {
@@ -65,7 +67,7 @@ impl Journal {
     }
 
     /// Counts weight that was charged.
-    pub(super) fn spend(&self, weight: u64) {
+    pub(super) fn spend(&self, weight: Weight) {
         self.kept().spent += weight;
     }
 
@@ -95,7 +97,7 @@ impl Journal {
     }
 
     /// Weight that was charged for all requests, also for those that are kept no more.
-    pub fn spent(&self) -> u64 {
+    pub fn spent(&self) -> Weight {
         self.kept().spent
     }
 

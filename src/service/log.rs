@@ -5,11 +5,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::clock::UnixNanos;
+use crate::protocol::Weight;
+
 /// One request as the access log and the journal show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRecord {
     /// The service's time at the start of the request, Unix nanoseconds.
-    pub time: i64,
+    pub time: UnixNanos,
     /// Address of the peer.
     pub peer: Option<IpAddr>,
     /// HTTP method.
@@ -23,7 +26,7 @@ pub struct AccessRecord {
     /// HTTP status; 0 when a fault closed the connection without an answer.
     pub status: u16,
     /// Weight that was charged.
-    pub weight: u64,
+    pub weight: Weight,
     /// Bytes of the answer's body.
     pub bytes: u64,
     /// Time from the head of the request to the answer, in microseconds; sending the answer does not count.

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::log::{AccessLog, AccessRecord};
 use crate::archive::open_log;
+use crate::protocol::Weight;
 
 /// Records that may wait for the disk; further ones are counted and left out.
 const QUEUE: usize = 8_192;
@@ -33,7 +34,7 @@ struct Line<'a> {
     method: &'a str,
     target: &'a str,
     status: u16,
-    weight: u64,
+    weight: Weight,
     bytes: u64,
     microseconds: u64,
 }
@@ -110,9 +111,9 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
 
 fn line(record: &AccessRecord) -> Line<'_> {
     // Milliseconds are enough to read, and every time of the service has them.
-    let time = Timestamp::from_millisecond(record.time.div_euclid(1_000_000));
+    let time = Timestamp::from_millisecond(record.time.0.div_euclid(1_000_000));
     Line {
-        time: time.map_or_else(|_| record.time.to_string(), |time| format!("{time:.3}")),
+        time: time.map_or_else(|_| record.time.0.to_string(), |time| format!("{time:.3}")),
         peer: record.peer.map(|peer| peer.to_string()),
         key_name: record.holder.as_deref(),
         method: &record.method,
@@ -170,17 +171,18 @@ fn write(messages: &Receiver<Message>, output: &mut impl Write, lost: &AtomicU64
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::UnixNanos;
 
     fn record(target: &str) -> AccessRecord {
         AccessRecord {
-            time: 1_776_880_800_250_000_000,
+            time: UnixNanos(1_776_880_800_250_000_000),
             peer: Some([127, 0, 0, 1].into()),
             method: "GET".into(),
             target: target.into(),
             holder: Some("lab".into()),
             plan: Some("advanced"),
             status: 200,
-            weight: 3,
+            weight: Weight(3),
             bytes: 12,
             microseconds: 45,
         }

@@ -8,7 +8,7 @@ use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
 use futures::stream::{self, StreamExt};
 
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_HEADER};
-use crate::protocol::{ErrorBody, Usage};
+use crate::protocol::{ErrorBody, Usage, Weight};
 
 /// Headers of an answer: type, length, date, the four of the budget, one to spare.
 const HEADERS: usize = 8;
@@ -24,15 +24,15 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
 
 /// Weight that a request was charged, put into its response's extensions for the access log and the journal.
 #[derive(Clone, Copy)]
-struct Paid(u64);
+struct Paid(Weight);
 
 /// The weight that a request was charged.
-pub(super) fn weight_of(response: &Response<Body>) -> u64 {
-    response.extensions().get::<Paid>().map_or(0, |Paid(weight)| *weight)
+pub(super) fn weight_of(response: &Response<Body>) -> Weight {
+    response.extensions().get::<Paid>().map_or(Weight::ZERO, |Paid(weight)| *weight)
 }
 
 /// A body that was paid for.
-pub(super) fn paid(body: impl Into<Body>, weight: u64) -> Response<Body> {
+pub(super) fn paid(body: impl Into<Body>, weight: Weight) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
     response

@@ -16,7 +16,6 @@ use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::shared::Shared;
 use super::{analytics, lists, openapi, reply, stream};
-
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -61,7 +60,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
         };
         compute(shared, None, Work::Light, check).await?;
     }
-    let weight = charged(&readable, access.allowance, now.second().0)?;
+    let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {

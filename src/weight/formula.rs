@@ -1,6 +1,6 @@
 //! The weight formula of section 8.2 in integers. Floating point gets about two cases in a hundred wrong.
 
-use crate::protocol::TypeSpec;
+use crate::protocol::{Points, TypeSpec, Weight};
 
 /// What a request asks, as far as its weight depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +36,16 @@ pub enum WeightError {
 /// the included depth. Types without an included depth ignore `max_depth`.
 ///
 /// ```
-/// use marketpoints::protocol::DataType;
+/// use marketpoints::protocol::{DataType, Weight};
 /// use marketpoints::weight::{self, Demand};
 ///
 /// // A thousand minutes of order books over three exchanges: 10 × 1.6. That depth costs nothing more.
 /// let book = DataType::BlockBookSnapshotAgg.spec();
 /// let demand = Demand { interval: 60, period: 60_000, exchanges: 3, max_depth: Some(3_500) };
-/// assert_eq!(weight::of(book, &demand)?, 16);
+/// assert_eq!(weight::of(book, &demand)?, Weight(16));
 /// # Ok::<(), weight::WeightError>(())
 /// ```
-pub fn of(spec: &TypeSpec, demand: &Demand) -> Result<u64, WeightError> {
+pub fn of(spec: &TypeSpec, demand: &Demand) -> Result<Weight, WeightError> {
     if demand.interval <= 0 {
         return Err(WeightError::Interval(demand.interval));
     }
@@ -62,12 +62,12 @@ pub fn of(spec: &TypeSpec, demand: &Demand) -> Result<u64, WeightError> {
         _ => 0,
     };
     let total = (thousands * u128::from(spec.cost) * (5 + several) * (5 + band)).div_ceil(25);
-    Ok(u64::try_from(total).unwrap_or(u64::MAX).max(1))
+    Ok(Weight(u64::try_from(total).unwrap_or(u64::MAX).max(1)))
 }
 
 /// Buckets that a window of `period` seconds holds, a started one counted whole.
-pub fn points(demand: &Demand) -> u64 {
-    (demand.period.max(0) as u64).div_ceil(demand.interval.max(1) as u64)
+pub fn points(demand: &Demand) -> Points {
+    Points((demand.period.max(0) as u64).div_ceil(demand.interval.max(1) as u64))
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
 
     fn weigh(name: &str, points: i64, exchanges: u32, max_depth: Option<u32>) -> u64 {
         let spec = DataType::find(name).unwrap().spec();
-        of(spec, &Demand { interval: 60, period: points * 60, exchanges, max_depth }).unwrap()
+        of(spec, &Demand { interval: 60, period: points * 60, exchanges, max_depth }).unwrap().0
     }
 
     #[test]

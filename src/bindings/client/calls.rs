@@ -8,8 +8,10 @@ use crate::bindings::archive::Archive;
 use crate::bindings::errors;
 use crate::bindings::progress::{Outcome, progress_and_raised};
 use crate::bindings::query::{MarketFilters, Query, analytics_query};
+use crate::bindings::times::unix_nanos;
 use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
-use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market};
+use crate::clock::UnixNanos;
+use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, Weight};
 
 impl Client {
     pub(super) fn fetch_points(
@@ -19,7 +21,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
     ) -> PyResult<impl Future<Output = Outcome<Fetched>> + Send + use<>> {
-        let now = now.map_or_else(|| self.now(py), Ok)?;
+        let now = unix_nanos(now.map_or_else(|| self.now(py), Ok)?);
         let (client, request) = (self.client(py)?, query.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
@@ -29,7 +31,7 @@ impl Client {
         &self,
         py: Python<'_>,
         query: &Query,
-        now: f64,
+        now: UnixNanos,
         archive: Option<&Archive>,
     ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
         let (client, request) = (self.client(py)?, query.0.clone());
@@ -44,7 +46,7 @@ impl Client {
         archive: &Archive,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
-        let now = self.now(py)?;
+        let now = unix_nanos(self.now(py)?);
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
@@ -58,7 +60,7 @@ impl Client {
         replace: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
-        let now = self.now(py)?;
+        let now = unix_nanos(self.now(py)?);
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move {
@@ -104,6 +106,6 @@ impl Client {
     ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
         let client = self.client(py)?;
         let query = analytics_query(py, endpoint, parameters)?;
-        Ok(async move { client.analytics(&query, limit, max_weight).await })
+        Ok(async move { client.analytics(&query, limit, max_weight.map(Weight)).await })
     }
 }

@@ -4,22 +4,22 @@ use proptest::prelude::*;
 
 fn free() -> Account {
     let mut account = Account::default();
-    account.assume(Tier::Free.spec().into(), 0);
+    account.assume(Tier::Free.spec().into(), UnixNanos(0));
     account
 }
 
 /// Takes a weight that the service charges at once.
 fn spend(account: &mut Account, id: u64, weight: u64, now: i64) {
-    account.take(id, weight, now).unwrap();
-    account.settle(id, weight, Outcome::Answered(BudgetHeaders::default()), now);
+    account.take(id, Weight(weight), UnixNanos(now)).unwrap();
+    account.settle(id, Weight(weight), Outcome::Answered(BudgetHeaders::default()), UnixNanos(now));
 }
 
 fn left(account: &mut Account, now: i64) -> u64 {
-    account.bucket(now).unwrap().remaining(now)
+    account.bucket(UnixNanos(now)).unwrap().remaining(UnixNanos(now)).0
 }
 
 fn headers(remaining: u64) -> BudgetHeaders {
-    BudgetHeaders { remaining: Some(remaining), ..BudgetHeaders::default() }
+    BudgetHeaders { remaining: Some(Weight(remaining)), ..BudgetHeaders::default() }
 }
 
 fn seconds(seconds: u64) -> Refusal {
@@ -31,20 +31,20 @@ fn seconds(seconds: u64) -> Refusal {
 fn the_line_is_first_come_first_served_and_small_ones_do_not_overtake() {
     let mut account = free();
     spend(&mut account, 1, 20, 0);
-    assert_eq!(account.take(2, 10, 0), Err(seconds(60)));
-    assert_eq!(account.take(3, 1, 0), Err(seconds(66)));
+    assert_eq!(account.take(2, Weight(10), UnixNanos(0)), Err(seconds(60)));
+    assert_eq!(account.take(3, Weight(1), UnixNanos(0)), Err(seconds(66)));
     // There would be enough for the small one, but the large one came first and still asks.
     let mut now = 0;
     while now < 59 * SECOND {
         now += SECOND;
-        assert!(account.take(2, 10, now).is_err());
-        assert!(account.take(3, 1, now).is_err());
+        assert!(account.take(2, Weight(10), UnixNanos(now)).is_err());
+        assert!(account.take(3, Weight(1), UnixNanos(now)).is_err());
     }
     now += SECOND;
-    assert_eq!(account.take(3, 1, now), Err(seconds(6)));
-    account.take(2, 10, now).unwrap();
-    assert_eq!(account.take(3, 1, now), Err(seconds(6)));
-    account.take(3, 1, now + 6 * SECOND).unwrap();
+    assert_eq!(account.take(3, Weight(1), UnixNanos(now)), Err(seconds(6)));
+    account.take(2, Weight(10), UnixNanos(now)).unwrap();
+    assert_eq!(account.take(3, Weight(1), UnixNanos(now)), Err(seconds(6)));
+    account.take(3, Weight(1), UnixNanos(now + 6 * SECOND)).unwrap();
 }
 
 /// Section 8.1: the cap of the Free tier is for a UTC day.
@@ -55,13 +55,13 @@ fn what_was_not_charged_yesterday_makes_no_room_today() {
     {
         let mut account = free();
         let midnight = 86_400 * SECOND;
-        account.take(1, 10, midnight - SECOND).unwrap();
+        account.take(1, Weight(10), UnixNanos(midnight - SECOND)).unwrap();
         spend(&mut account, 2, 8, midnight + SECOND);
-        account.settle(1, 10, outcome, midnight + 2 * SECOND);
-        assert_eq!(account.bucket.as_ref().unwrap().spent_today, 8);
-        account.take(3, 2, midnight + 3 * SECOND).unwrap();
-        account.settle(3, 2, Outcome::NotSent, midnight + 4 * SECOND);
-        assert_eq!(account.bucket.as_ref().unwrap().spent_today, 8);
+        account.settle(1, Weight(10), outcome, UnixNanos(midnight + 2 * SECOND));
+        assert_eq!(account.bucket.as_ref().unwrap().spent_today, Weight(8));
+        account.take(3, Weight(2), UnixNanos(midnight + 3 * SECOND)).unwrap();
+        account.settle(3, Weight(2), Outcome::NotSent, UnixNanos(midnight + 4 * SECOND));
+        assert_eq!(account.bucket.as_ref().unwrap().spent_today, Weight(8));
     }
 }
 
@@ -69,130 +69,145 @@ fn what_was_not_charged_yesterday_makes_no_room_today() {
 fn nobody_waits_for_ever_behind_somebody_who_is_gone() {
     let mut account = free();
     spend(&mut account, 1, 20, 0);
-    assert!(account.take(2, 10, 0).is_err()); // and never asks again
-    assert!(account.take(3, 1, SECOND).is_err());
-    assert_eq!(account.take(3, 1, PLACE_KEPT), Err(seconds(3)));
-    assert!(account.take(4, 5, PLACE_KEPT).is_err());
+    assert!(account.take(2, Weight(10), UnixNanos(0)).is_err()); // and never asks again
+    assert!(account.take(3, Weight(1), UnixNanos(SECOND)).is_err());
+    assert_eq!(account.take(3, Weight(1), UnixNanos(PLACE_KEPT)), Err(seconds(3)));
+    assert!(account.take(4, Weight(5), UnixNanos(PLACE_KEPT)).is_err());
     account.leave(3); // a cancelled call
-    assert_eq!(account.take(4, 5, 4 * SECOND), Err(seconds(26)));
+    assert_eq!(account.take(4, Weight(5), UnixNanos(4 * SECOND)), Err(seconds(26)));
 }
 
 #[test]
 fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
     let mut account = free();
-    account.take(1, 20, 0).unwrap();
-    assert!(account.take(2, 10, 0).is_err());
-    account.take(3, 0, 0).unwrap();
+    account.take(1, Weight(20), UnixNanos(0)).unwrap();
+    assert!(account.take(2, Weight(10), UnixNanos(0)).is_err());
+    account.take(3, Weight(0), UnixNanos(0)).unwrap();
     account.settle(
         1,
-        20,
+        Weight(20),
         Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) },
-        0,
+        UnixNanos(0),
     );
-    assert_eq!(account.take(4, 0, 0), Err(seconds(7)));
-    account.take(4, 0, 7 * SECOND).unwrap();
+    assert_eq!(account.take(4, Weight(0), UnixNanos(0)), Err(seconds(7)));
+    account.take(4, Weight(0), UnixNanos(7 * SECOND)).unwrap();
 }
 
 #[test]
 fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
     let mut account = free();
-    account.take(1, 5, 0).unwrap();
+    account.take(1, Weight(5), UnixNanos(0)).unwrap();
     account.settle(
         1,
-        5,
+        Weight(5),
         Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) },
-        0,
+        UnixNanos(0),
     );
     for id in 2..5 {
-        assert_eq!(account.take(id, 5, 0), Err(seconds(30)), "{id}");
+        assert_eq!(account.take(id, Weight(5), UnixNanos(0)), Err(seconds(30)), "{id}");
     }
     let pause = 30 * SECOND;
-    account.take(2, 5, pause).unwrap();
+    account.take(2, Weight(5), UnixNanos(pause)).unwrap();
     // Not all at once: the refusal told that after the pause there is room for one.
-    assert!(account.take(3, 5, pause).is_err());
+    assert!(account.take(3, Weight(5), UnixNanos(pause)).is_err());
 }
 
 #[test]
 fn d3_02_a_refusal_without_a_time_waits_until_the_weight_has_refilled() {
     let mut account = free();
-    account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { headers: BudgetHeaders::default(), wait: None }, 0);
+    account.take(1, Weight(5), UnixNanos(0)).unwrap();
+    account.settle(1, Weight(5), Outcome::Refused { headers: BudgetHeaders::default(), wait: None }, UnixNanos(0));
     assert_eq!(left(&mut account, 0), 0);
-    assert_eq!(account.take(2, 5, 0), Err(seconds(30)));
+    assert_eq!(account.take(2, Weight(5), UnixNanos(0)), Err(seconds(30)));
     // Its headers say what is there.
     let mut account = free();
-    account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::Refused { headers: headers(3), wait: None }, 0);
-    assert_eq!(account.take(2, 5, 0), Err(seconds(12)));
+    account.take(1, Weight(5), UnixNanos(0)).unwrap();
+    account.settle(1, Weight(5), Outcome::Refused { headers: headers(3), wait: None }, UnixNanos(0));
+    assert_eq!(account.take(2, Weight(5), UnixNanos(0)), Err(seconds(12)));
 }
 
 #[test]
 fn d3_04_the_services_limit_stands_above_the_tiers_and_changes_with_it() {
     let mut account = free();
-    account.take(1, 1, 0).unwrap();
-    account.settle(1, 1, Outcome::Answered(BudgetHeaders { limit: Some(50), remaining: Some(99), used: Some(1) }), 0);
-    assert_eq!(account.limits(), Some(Limits { per_minute: 50, burst: 100, per_day: None }));
+    account.take(1, Weight(1), UnixNanos(0)).unwrap();
+    account.settle(
+        1,
+        Weight(1),
+        Outcome::Answered(BudgetHeaders { limit: Some(50), remaining: Some(Weight(99)), used: Some(Weight(1)) }),
+        UnixNanos(0),
+    );
+    assert_eq!(account.limits(), Some(Limits { per_minute: 50, burst: Weight(100), per_day: None }));
     assert_eq!(left(&mut account, 0), 99);
-    account.assume(Tier::Free.spec().into(), 0); // another client with the wrong tier
+    account.assume(Tier::Free.spec().into(), UnixNanos(0)); // another client with the wrong tier
     assert_eq!(account.limits().unwrap().per_minute, 50);
-    account.take(2, 1, 0).unwrap();
-    account.settle(2, 1, Outcome::Answered(BudgetHeaders { limit: Some(10), ..BudgetHeaders::default() }), 0); // a downgrade
-    assert_eq!((account.limits().unwrap().burst, left(&mut account, 0)), (20, 20));
+    account.take(2, Weight(1), UnixNanos(0)).unwrap();
+    account.settle(
+        2,
+        Weight(1),
+        Outcome::Answered(BudgetHeaders { limit: Some(10), ..BudgetHeaders::default() }),
+        UnixNanos(0),
+    ); // a downgrade
+    assert_eq!((account.limits().unwrap().burst.0, left(&mut account, 0)), (20, 20));
     // Nonsense changes nothing; a word above the capacity is the capacity.
-    account.take(3, 1, 0).unwrap();
-    account.settle(3, 1, Outcome::Answered(BudgetHeaders { limit: Some(0), remaining: Some(u64::MAX), used: None }), 0);
+    account.take(3, Weight(1), UnixNanos(0)).unwrap();
+    account.settle(
+        3,
+        Weight(1),
+        Outcome::Answered(BudgetHeaders { limit: Some(0), remaining: Some(Weight(u64::MAX)), used: None }),
+        UnixNanos(0),
+    );
     assert_eq!((account.limits().unwrap().per_minute, left(&mut account, 0)), (10, 20));
 }
 
 #[test]
 fn d3_05_an_older_answer_never_raises_the_level() {
     let mut account = free();
-    account.take(1, 1, 0).unwrap();
-    account.take(2, 1, 0).unwrap();
-    account.settle(2, 1, Outcome::Answered(headers(10)), 0); // others spent 8
+    account.take(1, Weight(1), UnixNanos(0)).unwrap();
+    account.take(2, Weight(1), UnixNanos(0)).unwrap();
+    account.settle(2, Weight(1), Outcome::Answered(headers(10)), UnixNanos(0)); // others spent 8
     assert_eq!(left(&mut account, 0), 10);
-    account.settle(1, 1, Outcome::Answered(headers(11)), 0); // sent first, arrives last
+    account.settle(1, Weight(1), Outcome::Answered(headers(11)), UnixNanos(0)); // sent first, arrives last
     assert_eq!(left(&mut account, 0), 10);
     // The answer of a request that was alone is the latest word.
-    account.take(3, 1, 0).unwrap();
-    account.take(4, 0, 0).unwrap();
-    account.settle(3, 1, Outcome::Answered(headers(15)), 0);
+    account.take(3, Weight(1), UnixNanos(0)).unwrap();
+    account.take(4, Weight(0), UnixNanos(0)).unwrap();
+    account.settle(3, Weight(1), Outcome::Answered(headers(15)), UnixNanos(0));
     assert_eq!(left(&mut account, 0), 15);
 }
 
 #[test]
 fn d3_06_a_drop_that_others_caused_is_absorbed() {
     let mut account = free();
-    account.take(1, 1, 0).unwrap();
-    account.settle(1, 1, Outcome::Answered(headers(0)), 0);
-    assert_eq!(account.take(2, 3, 0), Err(seconds(18)));
+    account.take(1, Weight(1), UnixNanos(0)).unwrap();
+    account.settle(1, Weight(1), Outcome::Answered(headers(0)), UnixNanos(0));
+    assert_eq!(account.take(2, Weight(3), UnixNanos(0)), Err(seconds(18)));
 }
 
 #[test]
 fn d3_09_a_clock_ahead_of_ours_refills_nothing_and_blocks_nobody() {
     let mut account = Account::default();
     let ahead = 10_000 * SECOND;
-    account.assume(Tier::Free.spec().into(), ahead);
+    account.assume(Tier::Free.spec().into(), UnixNanos(ahead));
     spend(&mut account, 1, 20, ahead);
-    assert!(account.take(2, 1, ahead).is_err());
+    assert!(account.take(2, Weight(1), UnixNanos(ahead)).is_err());
     let now = 500 * SECOND;
-    let mut read = account.clone().checked(now).unwrap();
+    let mut read = account.clone().checked(UnixNanos(now)).unwrap();
     assert_eq!(left(&mut read, now), 0);
     assert_eq!(left(&mut read, now + 60 * SECOND), 10);
-    read.take(3, 1, now + 60 * SECOND).unwrap();
+    read.take(3, Weight(1), UnixNanos(now + 60 * SECOND)).unwrap();
     // A clock behind ours refills to the brim and not beyond.
-    let mut read = account.checked(ahead + 10_000 * SECOND).unwrap();
+    let mut read = account.checked(UnixNanos(ahead + 10_000 * SECOND)).unwrap();
     assert_eq!(left(&mut read, ahead + 10_000 * SECOND), 20);
 }
 
 #[test]
 fn d3_10_what_was_not_sent_is_given_back_and_what_nobody_knows_stays_spent() {
     let mut account = free();
-    account.take(1, 5, 0).unwrap();
-    account.settle(1, 5, Outcome::NotSent, 0);
+    account.take(1, Weight(5), UnixNanos(0)).unwrap();
+    account.settle(1, Weight(5), Outcome::NotSent, UnixNanos(0));
     assert_eq!(left(&mut account, 0), 20);
-    account.take(2, 5, 0).unwrap();
-    account.settle(2, 5, Outcome::Unknown, 0);
+    account.take(2, Weight(5), UnixNanos(0)).unwrap();
+    account.settle(2, Weight(5), Outcome::Unknown, UnixNanos(0));
     assert_eq!(left(&mut account, 0), 15);
     assert_eq!(account.under_way, []);
 }
@@ -201,31 +216,31 @@ fn d3_10_what_was_not_sent_is_given_back_and_what_nobody_knows_stays_spent() {
 fn d3_07_and_08_what_never_fits_is_told_at_once_also_behind_others() {
     let mut account = free();
     spend(&mut account, 1, 20, 0);
-    assert!(account.take(2, 5, 0).is_err());
-    assert_eq!(account.take(3, 21, 0), Err(Refusal::TooHeavy));
+    assert!(account.take(2, Weight(5), UnixNanos(0)).is_err());
+    assert_eq!(account.take(3, Weight(21), UnixNanos(0)), Err(Refusal::TooHeavy));
     let mut now = 0;
     let mut account = free();
     for id in 0..50 {
         spend(&mut account, id, 20, now);
         now += 120 * SECOND;
     }
-    assert!(matches!(account.take(99, 1, now), Err(Refusal::DailyCap(_))));
+    assert!(matches!(account.take(99, Weight(1), UnixNanos(now)), Err(Refusal::DailyCap(_))));
     assert_eq!(account.line, []);
 }
 
 #[test]
 fn a_full_bucket_refills_from_the_first_answer_on() {
     let mut account = free();
-    account.take(1, 10, 0).unwrap();
+    account.take(1, Weight(10), UnixNanos(0)).unwrap();
     assert_eq!(left(&mut account, SECOND), 10);
-    account.settle(1, 10, Outcome::Answered(BudgetHeaders::default()), SECOND);
+    account.settle(1, Weight(10), Outcome::Answered(BudgetHeaders::default()), UnixNanos(SECOND));
     assert_eq!((left(&mut account, 6 * SECOND), left(&mut account, 7 * SECOND)), (10, 11));
     // An answer that is long in coming holds up nothing for long.
     let mut account = free();
-    account.take(1, 10, 0).unwrap();
+    account.take(1, Weight(10), UnixNanos(0)).unwrap();
     assert_eq!((left(&mut account, 7 * SECOND), left(&mut account, 8 * SECOND)), (10, 11));
     // Where the bucket is not full the service's refills all the time.
-    account.take(2, 1, 8 * SECOND).unwrap();
+    account.take(2, Weight(1), UnixNanos(8 * SECOND)).unwrap();
     assert_eq!(left(&mut account, 14 * SECOND), 11);
 }
 
@@ -233,42 +248,42 @@ fn a_full_bucket_refills_from_the_first_answer_on() {
 fn damage_is_distinguished_from_data() {
     let now = 1_000 * SECOND;
     let mut account = Account::default();
-    account.assume(Tier::Free.spec().into(), now);
-    account.take(1, 7, now).unwrap();
-    assert!(account.take(2, 20, now).is_err());
+    account.assume(Tier::Free.spec().into(), UnixNanos(now));
+    account.take(1, Weight(7), UnixNanos(now)).unwrap();
+    assert!(account.take(2, Weight(20), UnixNanos(now)).is_err());
     let text = serde_json::to_string(&account).unwrap();
-    assert_eq!(serde_json::from_str::<Account>(&text).unwrap().checked(now), Some(account.clone()));
+    assert_eq!(serde_json::from_str::<Account>(&text).unwrap().checked(UnixNanos(now)), Some(account.clone()));
     let mut damaged = Vec::new();
     for change in [
         |account: &mut Account| account.bucket.as_mut().unwrap().level = -1,
         |account: &mut Account| account.bucket.as_mut().unwrap().level = i128::MAX,
-        |account: &mut Account| account.bucket.as_mut().unwrap().now = i64::MIN,
+        |account: &mut Account| account.bucket.as_mut().unwrap().now = UnixNanos(i64::MIN),
         |account: &mut Account| account.bucket.as_mut().unwrap().limits.per_minute = 0,
-        |account: &mut Account| account.bucket.as_mut().unwrap().spent.push(i64::MAX, 1),
-        |account: &mut Account| account.bucket.as_mut().unwrap().spent_today = u64::MAX,
-        |account: &mut Account| account.paused_until = i64::MAX,
-        |account: &mut Account| account.line[0].weight = u64::MAX,
+        |account: &mut Account| account.bucket.as_mut().unwrap().spent.push(UnixNanos(i64::MAX), Weight(1)),
+        |account: &mut Account| account.bucket.as_mut().unwrap().spent_today = Weight(u64::MAX),
+        |account: &mut Account| account.paused_until = UnixNanos(i64::MAX),
+        |account: &mut Account| account.line[0].weight = Weight(u64::MAX),
         |account: &mut Account| account.under_way = vec![account.under_way[0].clone(); MOST_ENTRIES + 1],
     ] {
         let mut one = account.clone();
         change(&mut one);
         damaged.push(one);
     }
-    assert!(damaged.into_iter().all(|one| one.checked(now).is_none()));
+    assert!(damaged.into_iter().all(|one| one.checked(UnixNanos(now)).is_none()));
     // A pause beyond what is believed is cut, not refused: it may be the remains of another clock.
-    account.paused_until = now + 10 * LONGEST_PAUSE;
-    assert_eq!(account.checked(now).unwrap().paused_until, now + LONGEST_PAUSE);
+    account.paused_until = UnixNanos(now + 10 * LONGEST_PAUSE);
+    assert_eq!(account.checked(UnixNanos(now)).unwrap().paused_until, UnixNanos(now + LONGEST_PAUSE));
 }
 
 #[test]
 fn a_view_that_knows_less_takes_nothing_away_and_gives_nothing() {
     let mut shared = free();
-    shared.take(1, 5, 0).unwrap();
+    shared.take(1, Weight(5), UnixNanos(0)).unwrap();
     let mut own = free();
-    own.take(2, 8, 0).unwrap();
-    own.paused_until = SECOND;
+    own.take(2, Weight(8), UnixNanos(0)).unwrap();
+    own.paused_until = UnixNanos(SECOND);
     shared.tighten(&own);
-    assert_eq!((left(&mut shared, 0), shared.paused_until), (12, SECOND));
+    assert_eq!((left(&mut shared, 0), shared.paused_until), (12, UnixNanos(SECOND)));
     shared.tighten(&free());
     shared.tighten(&Account::default());
     assert_eq!(left(&mut shared, 0), 12);
@@ -280,14 +295,14 @@ fn a_view_that_knows_less_takes_nothing_away_and_gives_nothing() {
 #[test]
 fn many_small_spends_are_kept_short() {
     let mut account = Account::default();
-    account.assume(Limits::of_rate(1_000_000), 0);
+    account.assume(Limits::of_rate(1_000_000), UnixNanos(0));
     for id in 0..10_000i64 {
-        account.take(id as u64, 1, id * SECOND / 200).unwrap();
-        account.settle(id as u64, 1, Outcome::Answered(BudgetHeaders::default()), id * SECOND / 200);
+        account.take(id as u64, Weight(1), UnixNanos(id * SECOND / 200)).unwrap();
+        account.settle(id as u64, Weight(1), Outcome::Answered(BudgetHeaders::default()), UnixNanos(id * SECOND / 200));
     }
     let now = 50 * SECOND;
     account.shorten();
-    assert_eq!(account.bucket(now).unwrap().used(now), 10_000);
+    assert_eq!(account.bucket(UnixNanos(now)).unwrap().used(UnixNanos(now)).0, 10_000);
     assert!(serde_json::to_string(&account).unwrap().len() < 2_500);
 }
 
@@ -302,8 +317,8 @@ proptest! {
         let limits = Limits { per_day: None, ..Limits::of_rate(rate) };
         let heavier = u64::from(rate) / 10;
         let mut account = Account::default();
-        account.assume(limits, 0);
-        let mut service = Bucket::new(limits, 0);
+        account.assume(limits, UnixNanos(0));
+        let mut service = Bucket::new(limits, UnixNanos(0));
         let mut sent: Vec<(u64, u64, i64)> = Vec::new();
         let mut answered: Vec<(u64, u64, BudgetHeaders)> = Vec::new();
         let (mut now, mut id) = (0, 0);
@@ -314,25 +329,25 @@ proptest! {
                 _ => None,
             }) {
                 let (id, weight, _) = sent.remove(late);
-                prop_assert!(service.try_take(weight, now).is_ok(), "a 429");
-                let headers = BudgetHeaders { limit: Some(rate), remaining: Some(service.remaining(now)), used: None };
+                prop_assert!(service.try_take(Weight(weight), UnixNanos(now)).is_ok(), "a 429");
+                let headers = BudgetHeaders { limit: Some(rate), remaining: Some(service.remaining(UnixNanos(now))), used: None };
                 answered.push((id, weight, headers));
             }
             if kind < 4 {
                 id += 1;
-                match account.take(id, weight * heavier, now) {
+                match account.take(id, Weight(weight * heavier), UnixNanos(now)) {
                     Ok(()) => sent.push((id, weight * heavier, now)),
                     Err(_) => account.leave(id),
                 }
             } else if !answered.is_empty() {
                 let (id, weight, headers) = answered.remove(pick % answered.len());
                 let outcome = if kind == 8 { Outcome::Unknown } else { Outcome::Answered(headers) };
-                account.settle(id, weight, outcome, now);
+                account.settle(id, Weight(weight), outcome, UnixNanos(now));
                 let text = serde_json::to_vec(&account).unwrap();
-                account = serde_json::from_slice::<Account>(&text).unwrap().checked(now).unwrap();
+                account = serde_json::from_slice::<Account>(&text).unwrap().checked(UnixNanos(now)).unwrap();
             }
             if sent.is_empty() {
-                prop_assert!(left(&mut account, now) <= service.remaining(now));
+                prop_assert!(left(&mut account, now) <= service.remaining(UnixNanos(now)).0);
             }
         }
     }
@@ -344,27 +359,32 @@ proptest! {
 fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     let day = Duration::from_secs(80_349);
     let refused = |account: &mut Account, now| {
-        account.take(1, 5, now).unwrap();
-        account.settle(1, 5, Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(day) }, now);
+        account.take(1, Weight(5), UnixNanos(now)).unwrap();
+        account.settle(
+            1,
+            Weight(5),
+            Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(day) },
+            UnixNanos(now),
+        );
     };
     let mut account = free();
     refused(&mut account, 0);
     // Nobody waits for it in line; what weighs nothing goes on.
-    assert_eq!(account.take(2, 1, 9 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
-    assert_eq!(account.take(3, 0, 9 * SECOND), Ok(()));
-    assert_eq!(account.eta(1, 9 * SECOND), Duration::from_secs(80_340));
+    assert_eq!(account.take(2, Weight(1), UnixNanos(9 * SECOND)), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    assert_eq!(account.take(3, Weight(0), UnixNanos(9 * SECOND)), Ok(()));
+    assert_eq!(account.eta(Weight(1), UnixNanos(9 * SECOND)), Duration::from_secs(80_340));
     // It is kept with the account, moves with its clock, and holds for whoever shares it.
     let text = serde_json::to_string(&account).unwrap();
-    let mut read: Account = serde_json::from_str::<Account>(&text).unwrap().checked(9 * SECOND).unwrap();
-    read = read.moved(9 * SECOND, 1_009 * SECOND);
-    assert_eq!(read.take(4, 1, 1_009 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    let mut read: Account = serde_json::from_str::<Account>(&text).unwrap().checked(UnixNanos(9 * SECOND)).unwrap();
+    read = read.moved(UnixNanos(9 * SECOND), UnixNanos(1_009 * SECOND));
+    assert_eq!(read.take(4, Weight(1), UnixNanos(1_009 * SECOND)), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
     let mut other = free();
     other.tighten(&account);
-    assert_eq!(other.take(5, 1, 9 * SECOND), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
+    assert_eq!(other.take(5, Weight(1), UnixNanos(9 * SECOND)), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
     // After ten minutes one looks whether it still holds; an answer that was charged ends it.
-    account.take(6, 1, 600 * SECOND).unwrap();
-    account.settle(6, 1, Outcome::Answered(headers(10)), 600 * SECOND);
-    account.take(7, 1, 600 * SECOND).unwrap();
+    account.take(6, Weight(1), UnixNanos(600 * SECOND)).unwrap();
+    account.settle(6, Weight(1), Outcome::Answered(headers(10)), UnixNanos(600 * SECOND));
+    account.take(7, Weight(1), UnixNanos(600 * SECOND)).unwrap();
     // An account that an older version kept has no word of it.
     let older: Account = serde_json::from_str(&text.replace("day_spent", "dayspent")).unwrap();
     assert!(older.day_spent.is_none());

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
-use crate::clock::{SECOND, SECONDS_PER_DAY};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos};
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
@@ -47,8 +47,8 @@ struct Opened {
 struct Kept {
     /// The boot of the machine in which the file was written: only within it two processes share a clock.
     boot: String,
-    /// Unix nanoseconds at which the machine's clock stood at 0. Set once: a jump of the wall clock changes nothing.
-    epoch: i64,
+    /// When the machine's clock stood at 0. Set once: a jump of the wall clock changes nothing.
+    epoch: UnixNanos,
     account: Account,
 }
 
@@ -82,10 +82,10 @@ impl FileLedger {
     /// account after it, and the time by the file's clock.
     pub(super) fn try_update<T>(
         &self,
-        own_view: impl Fn(i64) -> Account,
-        debt: impl Fn(i64) -> Option<Account>,
-        change: &mut impl FnMut(&mut Account, i64) -> T,
-    ) -> Result<Option<(T, Account, i64)>, String> {
+        own_view: impl Fn(UnixNanos) -> Account,
+        debt: impl Fn(UnixNanos) -> Option<Account>,
+        change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
+    ) -> Result<Option<(T, Account, UnixNanos)>, String> {
         let mut open = lock(&self.open);
         // The second time the file that was open had been removed meanwhile.
         for _ in 0..2 {
@@ -131,18 +131,18 @@ impl FileLedger {
 
 fn update<T>(
     mut file: &File,
-    own_view: impl Fn(i64) -> Account,
-    debt: impl Fn(i64) -> Option<Account>,
-    change: &mut impl FnMut(&mut Account, i64) -> T,
-) -> io::Result<(T, Account, i64)> {
+    own_view: impl Fn(UnixNanos) -> Account,
+    debt: impl Fn(UnixNanos) -> Option<Account>,
+    change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
+) -> io::Result<(T, Account, UnixNanos)> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
     let kept = serde_json::from_slice::<Kept>(&text).ok();
     let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, &boot, since_boot, wall));
-    let epoch = known.map_or_else(|| wall.saturating_sub(since_boot), |kept| kept.epoch);
-    let now = epoch.saturating_add(since_boot);
+    let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
+    let now = epoch.plus(since_boot);
     // What makes no sense is as good as nothing: then the account starts from what this process knows.
     let mut account = kept.and_then(|kept| kept.account.checked(now)).unwrap_or_else(|| own_view(now));
     if let Some(debt) = debt(now) {
@@ -160,10 +160,10 @@ fn update<T>(
 
 /// Whether a file's clock goes on. Where the system does not name its boots, only while it agrees with the wall clock: after
 /// another boot it would stand still until the machine had run as long as before.
-fn is_of_this_boot(kept: &Kept, boot: &str, since_boot: i64, wall: i64) -> bool {
+fn is_of_this_boot(kept: &Kept, boot: &str, since_boot: i64, wall: UnixNanos) -> bool {
     kept.boot == boot
-        && (0..=wall.saturating_mul(2)).contains(&kept.epoch)
-        && (!boot.is_empty() || kept.epoch.saturating_add(since_boot).abs_diff(wall) <= MINUTE)
+        && (0..=wall.0.saturating_mul(2)).contains(&kept.epoch.0)
+        && (!boot.is_empty() || kept.epoch.plus(since_boot).since(wall).unsigned_abs() <= MINUTE)
 }
 
 fn of_environment(variable: &str) -> Option<PathBuf> {
@@ -254,8 +254,8 @@ fn is_account(file: &File) -> bool {
     read.is_ok() && (text.is_empty() || serde_json::from_slice::<Kept>(&text).is_ok())
 }
 
-fn wall() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64
+fn wall() -> UnixNanos {
+    UnixNanos(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64)
 }
 
 /// Nanoseconds on the machine's own clock, which all its processes share and nobody sets. On Linux it goes on while the machine
@@ -272,7 +272,7 @@ fn since_boot() -> i64 {
 
 #[cfg(not(unix))]
 fn since_boot() -> i64 {
-    wall()
+    wall().0
 }
 
 /// Which boot of the machine this is; empty where the system does not tell.
@@ -284,22 +284,22 @@ fn boot() -> String {
 mod tests {
     use super::*;
 
-    /// A file whose clock stood at 0 at this Unix nanosecond.
-    fn kept(boot: &str, epoch: i64) -> Kept {
+    /// A file whose clock stood at 0 at this time.
+    fn kept(boot: &str, epoch: UnixNanos) -> Kept {
         Kept { boot: boot.to_owned(), epoch, account: Account::default() }
     }
 
     #[test]
     fn a_clock_goes_on_within_a_boot_alone() {
         const HOUR: i64 = 3_600 * SECOND;
-        let wall = 1_776_880_800 * SECOND;
-        let same = kept("boot-1", wall - 5 * HOUR);
+        let wall = UnixNanos(1_776_880_800 * SECOND);
+        let same = kept("boot-1", wall.plus(-5 * HOUR));
         assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall));
-        assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall + 30 * HOUR), "the wall clock was set");
+        assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall.plus(30 * HOUR)), "the wall clock was set");
         assert!(!is_of_this_boot(&same, "boot-2", 5 * HOUR, wall));
         // Boots without a name: the machine started anew a minute ago, and had run for 5 hours when the file was written.
-        let nameless = kept("", wall - 5 * HOUR);
-        assert!(is_of_this_boot(&nameless, "", 5 * HOUR + HOUR, wall + HOUR));
-        assert!(!is_of_this_boot(&nameless, "", HOUR / 60, wall + HOUR));
+        let nameless = kept("", wall.plus(-5 * HOUR));
+        assert!(is_of_this_boot(&nameless, "", 5 * HOUR + HOUR, wall.plus(HOUR)));
+        assert!(!is_of_this_boot(&nameless, "", HOUR / 60, wall.plus(HOUR)));
     }
 }

@@ -18,7 +18,7 @@ use super::config::BudgetScope;
 use super::error::ClientError;
 use super::log::{self, Level, Record};
 use crate::budget::{Account, Limits};
-use crate::clock::SharedClock;
+use crate::clock::{SharedClock, UnixNanos};
 
 /// How long a lock that somebody holds is waited for. It is held for microseconds; only a stopped process holds it longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
@@ -43,7 +43,7 @@ enum Backend {
 /// What this process knows of the account.
 struct OwnView {
     account: Account,
-    /// How far the shared account's clock is ahead of this process's.
+    /// How far the shared account's clock is ahead of this process's, in nanoseconds.
     ahead: i64,
     /// Until when a backend that failed is left alone; `None` while it works.
     failed_until: Option<Instant>,
@@ -75,7 +75,7 @@ impl Ledger {
 
     /// Changes the account as it is now, alone. `change` gets the account and the time by the account's clock; where others
     /// were quicker it is called anew with what they left.
-    pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, i64) -> T + Send) -> T {
+    pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
         let value = self.update_quietly(&mut change).await;
         if log::is_heard(Level::Warning)
             && let Some(words) = lock(&self.own).notice.take()
@@ -85,7 +85,7 @@ impl Ledger {
         value
     }
 
-    async fn update_quietly<T: Send>(&self, mut change: impl FnMut(&mut Account, i64) -> T + Send) -> T {
+    async fn update_quietly<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
         if self.is_left_alone() {
             return self.in_own_view(&mut change);
         }
@@ -117,7 +117,7 @@ impl Ledger {
     }
 
     /// As [`Self::update`], for a drop, which cannot wait: at once where the backend allows it, else as soon as it can.
-    pub(super) fn update_later(self: &Arc<Self>, mut change: impl FnMut(&mut Account, i64) + Send + 'static) {
+    pub(super) fn update_later(self: &Arc<Self>, mut change: impl FnMut(&mut Account, UnixNanos) + Send + 'static) {
         let left_alone = self.is_left_alone();
         match &self.backend {
             Backend::File(file) if !left_alone => {
@@ -140,7 +140,7 @@ impl Ledger {
 
     /// As [`Self::update`], where nothing may wait: of an account that cannot be had at once, this process's view is looked
     /// at or changed.
-    pub(super) fn update_now<T>(&self, mut change: impl FnMut(&mut Account, i64) -> T) -> T {
+    pub(super) fn update_now<T>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T) -> T {
         if let Backend::File(file) = &self.backend
             && !self.is_left_alone()
         {
@@ -161,29 +161,29 @@ impl Ledger {
         lock(&self.own).account.limits()
     }
 
-    fn in_own_view<T>(&self, change: &mut impl FnMut(&mut Account, i64) -> T) -> T {
+    fn in_own_view<T>(&self, change: &mut impl FnMut(&mut Account, UnixNanos) -> T) -> T {
         let mut own = lock(&self.own);
-        let now = self.clock.now().0.saturating_add(own.ahead);
+        let now = self.clock.now().plus(own.ahead);
         change(&mut own.account, now)
     }
 
     /// What this process knows, by a clock that says `now`: where the shared account is missing or damaged, it starts from
     /// here.
-    fn own_view_at(&self, now: i64) -> Account {
+    fn own_view_at(&self, now: UnixNanos) -> Account {
         let own = lock(&self.own);
-        own.account.clone().moved(self.clock.now().0.saturating_add(own.ahead), now)
+        own.account.clone().moved(self.clock.now().plus(own.ahead), now)
     }
 
     /// What this process spent while the shared account could not be reached; `None` while it can.
-    fn debt(&self, now: i64) -> Option<Account> {
+    fn debt(&self, now: UnixNanos) -> Option<Account> {
         lock(&self.own).failed_until?;
         Some(self.own_view_at(now))
     }
 
-    fn reflect(&self, account: Account, now: i64) {
+    fn reflect(&self, account: Account, now: UnixNanos) {
         let mut own = lock(&self.own);
         own.account = account;
-        own.ahead = now.saturating_sub(self.clock.now().0);
+        own.ahead = now.since(self.clock.now());
         if own.failed_until.take().is_some() {
             own.notice = Some("the budget is shared again".to_owned());
         }

@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::budget::Account;
 use crate::client::error::ClientError;
+use crate::clock::UnixNanos;
 
 /// How long the server may take to connect or to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -52,10 +53,10 @@ impl RedisLedger {
     /// Changes the account. Gives what `change` gave, the account after it, and the server's time in Unix nanoseconds.
     pub(super) async fn update<T>(
         &self,
-        own_view: impl Fn(i64) -> Account,
-        debt: impl Fn(i64) -> Option<Account>,
-        change: &mut impl FnMut(&mut Account, i64) -> T,
-    ) -> Result<(T, Account, i64), String> {
+        own_view: impl Fn(UnixNanos) -> Account,
+        debt: impl Fn(UnixNanos) -> Option<Account>,
+        change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
+    ) -> Result<(T, Account, UnixNanos), String> {
         let (_, mut now, mut was) = self.exchange(None).await?;
         for _ in 0..MOST_CONFLICTS {
             let kept = serde_json::from_slice::<Account>(&was).ok();
@@ -75,7 +76,7 @@ impl RedisLedger {
         Err("others change it in Redis faster than this process can".to_owned())
     }
 
-    async fn exchange(&self, change: Option<(&[u8], &[u8])>) -> Result<(bool, i64, Vec<u8>), String> {
+    async fn exchange(&self, change: Option<(&[u8], &[u8])>) -> Result<(bool, UnixNanos, Vec<u8>), String> {
         let mut slot = self.connection.lock().await;
         let mut connection = match &*slot {
             Some(connection) => connection.clone(),
@@ -96,7 +97,7 @@ impl RedisLedger {
         match answer {
             Ok((done, seconds, micros, value)) => {
                 let now = seconds.saturating_mul(1_000_000).saturating_add(micros).saturating_mul(1_000);
-                Ok((done == 1, now, value))
+                Ok((done == 1, UnixNanos(now), value))
             }
             Err(problem) => {
                 *self.connection.lock().await = None;

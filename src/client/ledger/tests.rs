@@ -7,9 +7,10 @@ use super::*;
 use crate::budget::{Limits, Outcome, Refusal};
 use crate::client::log::{Listener, listening};
 use crate::clock::{ManualClock, RunningClock, SECOND, UnixSecond};
+use crate::protocol::Weight;
 
 /// One in ten seconds, so that a slow machine sees the same numbers, and 120 at once.
-const LIMITS: Limits = Limits { per_minute: 6, burst: 120, per_day: None };
+const LIMITS: Limits = Limits { per_minute: 6, burst: Weight(120), per_day: None };
 const NAME: &str = "0123456789abcdef0123456789abcdef";
 
 /// A ledger as another process would make it.
@@ -25,13 +26,13 @@ async fn take(ledger: &Ledger, id: u64, weight: u64) -> Result<(), Refusal> {
     ledger
         .update(|account, now| {
             account.assume(LIMITS, now);
-            account.take(id, weight, now)
+            account.take(id, Weight(weight), now)
         })
         .await
 }
 
 async fn left(ledger: &Ledger) -> u64 {
-    ledger.update(|account, now| account.bucket(now).map_or(0, |bucket| bucket.remaining(now))).await
+    ledger.update(|account, now| account.bucket(now).map_or(0, |bucket| bucket.remaining(now).0)).await
 }
 
 fn file_in(folder: &Path) -> std::path::PathBuf {
@@ -325,7 +326,7 @@ async fn machines_share_a_budget_by_redis() {
     while take(&one, 3, 1).await.is_err() {
         assert!(Instant::now() < patience);
     }
-    one.update(|account, now| account.settle(3, 1, Outcome::NotSent, now)).await;
+    one.update(|account, now| account.settle(3, Weight(1), Outcome::NotSent, now)).await;
 
     // All at once, from many machines.
     let taken = Arc::new(AtomicUsize::new(0));

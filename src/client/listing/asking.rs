@@ -12,7 +12,7 @@ use crate::client::kept_lists::{Asks, ListQuery};
 use crate::client::pace::Patience;
 use crate::client::reading::{Reading, Record};
 use crate::protocol::discovery::ListEndpoint;
-use crate::protocol::{ErrorBody, excerpt};
+use crate::protocol::{ErrorBody, Weight, excerpt};
 
 /// Longest that a call waits for a list.
 const MOMENT: Duration = Duration::from_secs(2);
@@ -24,7 +24,7 @@ impl Asks for Inner {
         let url = self.transport.url(endpoint.path, &query.filters.to_query_string());
         let end = Instant::now() + MOMENT;
         let patience = Patience { max_wait: Some(MOMENT), deadline: Some(end) };
-        let permit = self.pacer.acquire(0, patience).await.ok()?;
+        let permit = self.pacer.acquire(Weight::ZERO, patience).await.ok()?;
         let sent = Instant::now();
         let mut reading = Record::<Map<String, Value>>::new(self.transport.dialect());
         let got = timeout_at(end, self.transport.get(&url, &mut reading)).await;

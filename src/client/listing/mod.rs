@@ -19,6 +19,7 @@ use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
 use crate::archive::points::{Archive, Key, gaps};
+use crate::clock::UnixNanos;
 
 impl Client {
     /// What the lists that are known say of a request's symbol or coin, and of its block size. Sends nothing. `None` where one
@@ -42,14 +43,14 @@ impl Client {
 
     /// As [`Client::listed`], with the lists asked where they must be: requests of weight 0, for which the call waits two
     /// seconds at most. A list that cannot be had is [`Listed::Unknown`]. Nothing is asked for a request that would send
-    /// nothing at `now` (Unix seconds), such as one that an archive answers: the client's, or `archive` where one is given.
+    /// nothing at `now`, such as one that an archive answers: the client's, or `archive` where one is given.
     ///
     /// # Errors
     /// As [`Client::listed`].
     pub async fn look_up(
         &self,
         request: &PointsRequest,
-        now: f64,
+        now: UnixNanos,
         archive: Option<&Archive>,
     ) -> Result<Listed, ClientError> {
         if let Some(known) = self.listed(request)? {
@@ -87,7 +88,7 @@ impl Inner {
     }
 
     /// Whether a request sends anything, as far as that is known without sending.
-    async fn sends(&self, request: &PointsRequest, now: f64, archive: Option<&Archive>) -> bool {
+    async fn sends(&self, request: &PointsRequest, now: UnixNanos, archive: Option<&Archive>) -> bool {
         let window = request.window(now, self.tier);
         if window.is_empty() {
             return false;

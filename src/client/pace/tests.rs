@@ -19,19 +19,19 @@ fn impatient() -> Patience {
 #[tokio::test]
 async fn a_refused_weight_is_given_back_and_everybody_pauses() {
     let pacer = pacer();
-    let permit = pacer.acquire(5, Patience::default()).await.unwrap();
-    assert_eq!(pacer.view().unwrap().remaining, 15);
+    let permit = pacer.acquire(Weight(5), Patience::default()).await.unwrap();
+    assert_eq!(pacer.view().unwrap().remaining, Weight(15));
     permit.refused(BudgetHeaders::default(), Some(Duration::from_secs(30))).await;
-    let error = pacer.acquire(1, impatient()).await.err().unwrap();
+    let error = pacer.acquire(Weight(1), impatient()).await.err().unwrap();
     assert!(error.retry_after.unwrap() > 29.0 && error.kind == ErrorKind::RateLimit);
 }
 
 #[tokio::test]
 async fn a_dropped_permit_stays_spent_and_an_unsent_one_does_not() {
     let pacer = pacer();
-    drop(pacer.acquire(5, Patience::default()).await.unwrap());
-    pacer.acquire(7, Patience::default()).await.unwrap().not_sent().await;
-    assert_eq!(pacer.view().unwrap().remaining, 15);
+    drop(pacer.acquire(Weight(5), Patience::default()).await.unwrap());
+    pacer.acquire(Weight(7), Patience::default()).await.unwrap().not_sent().await;
+    assert_eq!(pacer.view().unwrap().remaining, Weight(15));
 }
 
 #[tokio::test]
@@ -40,10 +40,10 @@ async fn headers_teach_the_limit_and_the_level() {
     let ledger = Ledger::new(&BudgetScope::Process, "test", clock).unwrap();
     let pacer = Arc::new(Pacer::new(ledger));
     assert_eq!(pacer.view(), None);
-    let permit = pacer.acquire(3, Patience::default()).await.unwrap();
-    permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(12), used: Some(88) }).await;
+    let permit = pacer.acquire(Weight(3), Patience::default()).await.unwrap();
+    permit.answered(BudgetHeaders { limit: Some(50), remaining: Some(Weight(12)), used: Some(Weight(88)) }).await;
     let view = pacer.view().unwrap();
-    assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, 12, 88, Some(100)));
+    assert_eq!((view.limit, view.remaining, view.used, pacer.burst()), (50, Weight(12), Weight(88), Some(Weight(100))));
     // 88 at 50 a minute.
     let seconds = view.full_in.as_secs_f64();
     assert!((100.0..=105.6).contains(&seconds), "{seconds}");
@@ -51,52 +51,52 @@ async fn headers_teach_the_limit_and_the_level() {
 
 #[tokio::test]
 async fn d3_07_what_never_fits_is_told_at_once_with_the_tier_that_would_run_it() {
-    let error = pacer().acquire(21, Patience::default()).await.err().unwrap();
+    let error = pacer().acquire(Weight(21), Patience::default()).await.err().unwrap();
     assert!(error.message.contains("at most 20") && error.message.contains("tier basic, whose bucket holds 100"));
-    let error = pacer().acquire(5_000, Patience::default()).await.err().unwrap();
+    let error = pacer().acquire(Weight(5_000), Patience::default()).await.err().unwrap();
     assert!(!error.message.contains("tier"), "{error}");
 }
 
 #[tokio::test]
 async fn a_deadline_ends_a_wait_before_it_begins() {
     let pacer = pacer();
-    drop(pacer.acquire(20, Patience::default()).await.unwrap());
+    drop(pacer.acquire(Weight(20), Patience::default()).await.unwrap());
     let deadline = Some(Instant::now() + Duration::from_secs(10));
-    let error = pacer.acquire(10, Patience { max_wait: None, deadline }).await.err().unwrap();
+    let error = pacer.acquire(Weight(10), Patience { max_wait: None, deadline }).await.err().unwrap();
     assert!(error.message.contains("total_timeout") && error.retry_after.unwrap() > 50.0, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn d3_10_a_call_cancelled_in_line_takes_nothing_and_holds_up_nobody() {
     let pacer = pacer();
-    drop(pacer.acquire(20, Patience::default()).await.unwrap());
+    drop(pacer.acquire(Weight(20), Patience::default()).await.unwrap());
     let waiting = tokio::spawn({
         let pacer = Arc::clone(&pacer);
-        async move { pacer.acquire(20, Patience::default()).await.is_ok() }
+        async move { pacer.acquire(Weight(20), Patience::default()).await.is_ok() }
     });
     tokio::task::yield_now().await;
-    assert!(pacer.eta(1) > 120.0); // 20 in front of it
+    assert!(pacer.eta(Weight(1)) > 120.0); // 20 in front of it
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
-    assert!(pacer.eta(1) <= 6.0);
+    assert!(pacer.eta(Weight(1)) <= 6.0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_line_is_first_come_first_served() {
     let pacer = pacer();
-    drop(pacer.acquire(20, Patience::default()).await.unwrap());
+    drop(pacer.acquire(Weight(20), Patience::default()).await.unwrap());
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut waiting = Vec::new();
     for (index, weight) in [3u64, 1, 1].into_iter().enumerate() {
         let (pacer, order) = (Arc::clone(&pacer), Arc::clone(&order));
         waiting.push(tokio::spawn(async move {
-            drop(pacer.acquire(weight, Patience::default()).await.unwrap());
+            drop(pacer.acquire(Weight(weight), Patience::default()).await.unwrap());
             order.lock().unwrap().push(index);
         }));
         tokio::task::yield_now().await;
     }
     // The bucket runs by the machine's clock, tokio's stands still: give it the weight instead of waiting for it.
-    pacer.ledger.update_now(|account, now| account.bucket(now).unwrap().observe_remaining(20, true, now));
+    pacer.ledger.update_now(|account, now| account.bucket(now).unwrap().observe_remaining(Weight(20), true, now));
     for task in waiting {
         task.await.unwrap();
     }
@@ -129,7 +129,7 @@ async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
             .map(|weight| {
                 let (pacer, clock) = (Arc::clone(&pacer), Arc::clone(&clock));
                 async move {
-                    let permit = pacer.acquire(weight, Patience::default()).await.unwrap();
+                    let permit = pacer.acquire(Weight(weight), Patience::default()).await.unwrap();
                     let sent = (weight, clock.now().0);
                     permit.answered(BudgetHeaders::default()).await;
                     sent

@@ -1,20 +1,21 @@
 //! Why a window that a user means holds no bucket to ask for (supplement 4).
 
 use super::PointsRequest;
-use crate::clock::utc;
+use crate::clock::{UnixNanos, utc};
 use crate::protocol::Tier;
 use crate::protocol::query::Spelling;
 
 impl PointsRequest {
-    /// Why the window that the request means at `now` (Unix seconds) for a key of a tier holds no bucket, in words; `None`
+    /// Why the window that the request means at `now` for a key of a tier holds no bucket, in words; `None`
     /// where it holds one.
     #[must_use]
-    pub fn why_no_bucket(&self, now: f64, tier: Option<Tier>) -> Option<String> {
+    pub fn why_no_bucket(&self, now: UnixNanos, tier: Option<Tier>) -> Option<String> {
         let window = self.window(now, tier);
         if !window.is_empty() {
             return None;
         }
-        let (clock, forming) = (now.floor() as i64, self.grid.floor(now.floor() as i64));
+        let clock = now.second().0;
+        let forming = self.grid.floor(clock);
         let period = self.period.map(|period| period as f64);
         let (start, end) = match (self.start, self.end, period) {
             (Some(start), Some(end), _) => (start, end),
@@ -22,7 +23,7 @@ impl PointsRequest {
             (None, Some(end), Some(period)) => (end - period, end),
             (None, None, Some(period)) => (forming as f64 - period, forming as f64),
             // Whoever leaves the end open means now.
-            (Some(start), None, None) => (start, now.max(start)),
+            (Some(start), None, None) => (start, start.max(now.ceil_second().0 as f64)),
             (None, _, None) => return None,
         };
         let (start, end) = (start.ceil() as i64, end.ceil() as i64);

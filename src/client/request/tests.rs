@@ -23,7 +23,7 @@ fn of_interval(name: &str) -> PointsArguments {
 }
 
 fn window(arguments: PointsArguments, now: f64) -> (i64, i64) {
-    let window = PointsRequest::new(arguments).unwrap().window(now, None);
+    let window = PointsRequest::new(arguments).unwrap().window(UnixNanos((now * 1e9) as i64), None);
     (window.from, window.to)
 }
 
@@ -129,7 +129,7 @@ fn walls_of_a_tier_are_known_beforehand() {
         let mut arguments = PointsArguments { start: None, end: None, period: Some(3_600), ..candles() };
         change(&mut arguments);
         let request = PointsRequest::new(arguments).unwrap();
-        let now = 1_776_880_800.0;
+        let now = UnixSecond(1_776_880_800).nanos();
         request.check_walls(tier, request.window(now, Some(tier)), now).map_err(|error| error.message)
     };
     assert_eq!(wall(|_| {}, Tier::Free), Ok(()));
@@ -221,25 +221,25 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
             let period = Some(days * 86_400);
             let arguments = PointsArguments { start: None, end: None, period, ..of_interval(interval) };
             let request = PointsRequest::new(arguments.clone()).unwrap();
-            let window = request.window(now as f64, Some(tier));
+            let window = request.window(UnixSecond(now).nanos(), Some(tier));
             let first = (wall..wall + seconds).find(|second| second % seconds == 0).unwrap();
             assert_eq!((window.from, window.to), (first, now - now % seconds), "{tier:?} {interval}");
-            assert!(request.check_walls(tier, window, now as f64).is_ok());
+            assert!(request.check_walls(tier, window, UnixSecond(now).nanos()).is_ok());
             // A second more is more than the tier has, and so is a start that was named.
             for arguments in [
                 PointsArguments { period: Some(days * 86_400 + 1), ..arguments.clone() },
                 PointsArguments { start: Some((wall - 86_400) as f64), period: None, ..arguments.clone() },
             ] {
                 let request = PointsRequest::new(arguments).unwrap();
-                let window = request.window(now as f64, Some(tier));
-                let refused = request.check_walls(tier, window, now as f64);
+                let window = request.window(UnixSecond(now).nanos(), Some(tier));
+                let refused = request.check_walls(tier, window, UnixSecond(now).nanos());
                 assert_eq!(refused.is_err(), window.from < wall - 60, "{tier:?} {interval}");
             }
         }
         // At the very wall a request would come too late.
         let sharp = at("2026-11-18T13:00:00Z");
         let arguments = PointsArguments { start: None, end: None, period: Some(days * 86_400), ..candles() };
-        let window = PointsRequest::new(arguments).unwrap().window(sharp as f64, Some(tier));
+        let window = PointsRequest::new(arguments).unwrap().window(UnixSecond(sharp).nanos(), Some(tier));
         assert_eq!(window.from, sharp - days * 86_400 + 3_600);
     }
 }
@@ -250,8 +250,8 @@ fn a_bucket_beside_the_grid_counts_when_it_is_over() {
         let arguments = PointsArguments { start: Some(0.0), end: None, include_forming, ..of_interval("1w") };
         PointsRequest::new(arguments).unwrap()
     };
-    let now = at("2026-11-18T13:30:00Z"); // a Wednesday; its week began on the 16th
-    let counted = |request: &PointsRequest| request.counted(request.window(now as f64, None), now as f64);
+    let now = UnixSecond(at("2026-11-18T13:30:00Z")).nanos(); // a Wednesday; its week began on the 16th
+    let counted = |request: &PointsRequest| request.counted(request.window(now, None), now);
     let thursday = at("2026-11-12T00:00:00Z"); // over on the 19th
     assert!(counted(&week(false)).to <= thursday && counted(&week(false)).to > at("2026-11-09T00:00:00Z"));
     assert!(counted(&week(true)).to > thursday);

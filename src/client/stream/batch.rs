@@ -184,7 +184,7 @@ impl SharedTable {
                 "id" => point.id = value.as_str().filter(|id| id.len() <= LONGEST_ID)?,
                 "price" => point.price = value.as_f64()?,
                 "amount" => point.amount = value.as_f64()?,
-                "timestamp" => point.time = nanoseconds(value)?,
+                "timestamp" => point.time = nanoseconds(value)?.0,
                 _ => return None,
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::clock::SECOND;
+use crate::clock::{SECOND, UnixNanos};
 
 /// Key of the points of a data frame, and of what a point is of.
 const POINTS: &str = "points";
@@ -74,18 +74,18 @@ impl Event {
         self.values.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
     }
 
-    /// The event's time in Unix nanoseconds, where it has one that can be told in nanoseconds.
-    pub fn time(&self) -> Option<i64> {
+    /// The event's time, where it has one that can be told in nanoseconds.
+    pub fn time(&self) -> Option<UnixNanos> {
         nanoseconds(self.values.get("timestamp")?)
     }
 }
 
-/// Unix nanoseconds of a time object. `{"s","ns"}`, as elsewhere in the service, is read as well.
-pub fn nanoseconds(time: &Value) -> Option<i64> {
+/// The moment of a time object. `{"s","ns"}`, as elsewhere in the service, is read as well.
+pub fn nanoseconds(time: &Value) -> Option<UnixNanos> {
     let part = |names: [&str; 2]| names.into_iter().find_map(|name| time.get(name));
     let seconds = whole(part(["seconds", "s"])?)?;
     let beyond = part(["nanoseconds", "ns"]).map_or(Some(0), whole)?;
-    seconds.checked_mul(SECOND)?.checked_add(beyond)
+    seconds.checked_mul(SECOND)?.checked_add(beyond).map(UnixNanos)
 }
 
 /// A whole number, which may be spelt with an exponent or as a text.
@@ -122,13 +122,13 @@ mod tests {
         .remove(0);
         assert_eq!((event.kind(), event.exchange(), event.symbol()), ("TRADE", "BINANCE_FUTURES", "BTCUSDT"));
         assert_eq!((event.name.as_str(), event.id()), ("trade", Some("7126482260")));
-        assert_eq!(event.time(), Some(1_769_058_875_830_000_000));
+        assert_eq!(event.time(), Some(UnixNanos(1_769_058_875_830_000_000)));
         assert_eq!((event.values["price"].as_f64(), event.values["amount"].as_f64()), (Some(90_003.0), Some(0.002)));
     }
 
     #[test]
     fn times_are_read_in_every_spelling() {
-        let time = |text: &str| nanoseconds(&serde_json::from_str(text).unwrap());
+        let time = |text: &str| nanoseconds(&serde_json::from_str(text).unwrap()).map(|time| time.0);
         assert_eq!(time(r#"{"seconds":5}"#), Some(5 * SECOND));
         assert_eq!(time(r#"{"seconds":1.769058875e+09,"nanoseconds":7}"#), Some(1_769_058_875_000_000_007));
         assert_eq!(time(r#"{"seconds":"5","nanoseconds":"1"}"#), Some(5 * SECOND + 1));

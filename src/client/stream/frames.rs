@@ -9,6 +9,7 @@ use super::event::Event;
 use super::gap::{ServiceTime, StreamItem};
 use super::session::{End, Session};
 use crate::client::error::{ClientError, ErrorKind};
+use crate::clock::UnixNanos;
 use crate::columns::NO_TIME;
 use crate::decode::{TradePoint, trades_of_frame};
 use crate::protocol::excerpt::{LONGEST, excerpt};
@@ -60,7 +61,7 @@ impl Session {
         if is_known {
             self.alive = true;
             let latest = points.iter().map(|point| point.time).max();
-            self.whole_until = self.whole_until.max(latest.filter(|time| *time != NO_TIME));
+            self.whole_until = self.whole_until.max(latest.filter(|time| *time != NO_TIME).map(UnixNanos));
             for (point, index) in points.iter().zip(&found) {
                 let spelt = self.texts[usize::from(point.is_liquidation)].at(*index);
                 if self.seen.is_new_id(&spelt.market, point.id) {
@@ -74,7 +75,7 @@ impl Session {
     }
 
     /// Before the events of a frame: the connection serves, and what broke before it is reported.
-    async fn begin(&mut self, latest: Option<i64>, time: ServiceTime) -> Result<(), End> {
+    async fn begin(&mut self, latest: Option<UnixNanos>, time: ServiceTime) -> Result<(), End> {
         self.alive = true;
         self.report_gap(time).await?;
         self.whole_until = self.whole_until.max(latest);

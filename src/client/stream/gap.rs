@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::batch::Trades;
 use super::event::Event;
-use crate::clock::{SECOND, nanos_of};
+use crate::clock::{SECOND, UnixNanos, UnixSecond};
 use crate::protocol::stream::Channel;
 
 /// What a stream delivers.
@@ -28,11 +28,11 @@ pub enum StreamItem {
 pub struct Gap {
     /// The channels of the connection that broke.
     pub channels: Arc<[Channel]>,
-    /// Unix nanoseconds by the service's clock: the time of the last event that came, or, of a connection without one,
+    /// By the service's clock: the time of the last event that came, or, of a connection without one,
     /// when it stood.
-    pub from: i64,
-    /// Unix nanoseconds by the service's clock, up to a second late: when the channels were open again.
-    pub to: i64,
+    pub from: UnixNanos,
+    /// By the service's clock, up to a second late: when the channels were open again.
+    pub to: UnixNanos,
     /// How long no connection stood.
     pub lasted: Duration,
     /// Attempts that it took to connect again.
@@ -44,25 +44,24 @@ pub struct Gap {
 /// The service's clock, as the header `Date` of a handshake told it. Without one it is taken to be this machine's.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServiceTime {
-    second: i64,
+    second: UnixSecond,
     read: Instant,
 }
 
 impl ServiceTime {
-    /// `date` is in Unix seconds.
-    pub(super) fn new(date: Option<i64>) -> Self {
+    pub(super) fn new(date: Option<UnixSecond>) -> Self {
         let here = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        Self { second: date.unwrap_or_else(|| here() as i64), read: Instant::now() }
+        Self { second: date.unwrap_or_else(|| UnixSecond(here() as i64)), read: Instant::now() }
     }
 
-    /// Unix nanoseconds that it is at least now.
-    pub(super) fn earliest(&self) -> i64 {
+    /// What it is at least now.
+    pub(super) fn earliest(&self) -> UnixNanos {
         let elapsed = i64::try_from(self.read.elapsed().as_nanos()).unwrap_or(i64::MAX);
-        nanos_of(self.second).saturating_add(elapsed)
+        self.second.nanos().plus(elapsed)
     }
 
-    /// Unix nanoseconds that it is at most now: a date has no parts of a second.
-    pub(super) fn latest(&self) -> i64 {
-        self.earliest().saturating_add(SECOND)
+    /// What it is at most now: a date has no parts of a second.
+    pub(super) fn latest(&self) -> UnixNanos {
+        self.earliest().plus(SECOND)
     }
 }

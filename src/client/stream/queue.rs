@@ -221,6 +221,7 @@ mod tests {
     use super::super::gap::Gap;
     use super::*;
     use crate::client::ErrorKind;
+    use crate::clock::UnixNanos;
     use crate::decode::TradePoint;
 
     fn event(name: &str) -> StreamItem {
@@ -229,7 +230,7 @@ mod tests {
 
     fn gap(reason: &str) -> StreamItem {
         let (channels, lasted, reason) = (Arc::new([]), std::time::Duration::ZERO, reason.to_owned());
-        StreamItem::Gap(Gap { channels, from: 0, to: 0, lasted, attempts: 1, reason })
+        StreamItem::Gap(Gap { channels, from: UnixNanos(0), to: UnixNanos(0), lasted, attempts: 1, reason })
     }
 
     fn names(taken: Taken) -> Vec<String> {

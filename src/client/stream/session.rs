@@ -19,6 +19,7 @@ use super::texts::Texts;
 use crate::archive::ArchiveError;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::Transport;
+use crate::clock::UnixNanos;
 use crate::protocol::stream::{Channel, Family, authenticate, subscribe};
 
 /// Ids of the two requests of a connection.
@@ -69,7 +70,7 @@ pub(super) struct Session {
     /// Whether the present connection sent any event.
     pub(super) alive: bool,
     /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap reported.
-    pub(super) whole_until: Option<i64>,
+    pub(super) whole_until: Option<UnixNanos>,
     lost: Option<Lost>,
 }
 

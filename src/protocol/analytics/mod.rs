@@ -4,6 +4,7 @@
 mod records;
 
 use super::tier::Tier;
+use super::units::Weight;
 
 pub use records::{
     AnalyticsAnswer, CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition,
@@ -47,7 +48,7 @@ pub struct AnalyticsSpec {
     /// Whole path.
     pub path: &'static str,
     /// Fixed weight of a request (section 8.5); it does not follow the formula of `/v1/points`.
-    pub weight: u32,
+    pub weight: Weight,
     /// Names of the parameters, in the specification's order.
     pub parameters: &'static [&'static str],
     /// Key of the answer that holds the record or records.
@@ -60,7 +61,7 @@ pub const ANALYTICS: [AnalyticsSpec; 5] = [
         endpoint: AnalyticsEndpoint::Leaderboard,
         name: "leaderboard",
         path: "/v1/prediction/analytics/leaderboard",
-        weight: 60,
+        weight: Weight(60),
         parameters: &[
             "limit",
             "offset",
@@ -83,7 +84,7 @@ pub const ANALYTICS: [AnalyticsSpec; 5] = [
         endpoint: AnalyticsEndpoint::TraderProfile,
         name: "trader-profile",
         path: "/v1/prediction/analytics/trader-profile",
-        weight: 100,
+        weight: Weight(100),
         parameters: &["userWallet"],
         answer_key: "traderProfile",
     },
@@ -91,7 +92,7 @@ pub const ANALYTICS: [AnalyticsSpec; 5] = [
         endpoint: AnalyticsEndpoint::Positions,
         name: "positions",
         path: "/v1/prediction/analytics/positions",
-        weight: 40,
+        weight: Weight(40),
         parameters: &["userWallet", "assetId", "conditionId", "limit", "offset"],
         answer_key: "userPositions",
     },
@@ -99,7 +100,7 @@ pub const ANALYTICS: [AnalyticsSpec; 5] = [
         endpoint: AnalyticsEndpoint::MarketSummary,
         name: "market-summary",
         path: "/v1/prediction/analytics/market-summary",
-        weight: 60,
+        weight: Weight(60),
         parameters: &["assetId", "conditionId"],
         answer_key: "marketSummary",
     },
@@ -107,7 +108,7 @@ pub const ANALYTICS: [AnalyticsSpec; 5] = [
         endpoint: AnalyticsEndpoint::UserCategories,
         name: "user-categories",
         path: "/v1/prediction/analytics/user-categories",
-        weight: 40,
+        weight: Weight(40),
         parameters: &["userWallet"],
         answer_key: "userCategories",
     },
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn the_table_is_section_4_3() {
         let rows: Vec<_> =
-            ANALYTICS.iter().map(|row| (row.name, row.weight, row.parameters.len(), row.answer_key)).collect();
+            ANALYTICS.iter().map(|row| (row.name, row.weight.0, row.parameters.len(), row.answer_key)).collect();
         assert_eq!(
             rows,
             [

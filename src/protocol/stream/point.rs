@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::kind::ChannelKind;
-use crate::clock::{SECOND, second_of};
+use crate::clock::{SECOND, UnixNanos};
 
 /// A time as the stream writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -15,10 +15,16 @@ pub struct StreamTime {
     pub nanoseconds: i64,
 }
 
+impl From<UnixNanos> for StreamTime {
+    fn from(time: UnixNanos) -> Self {
+        Self { seconds: time.second().0, nanoseconds: time.0.rem_euclid(SECOND) }
+    }
+}
+
 impl From<i64> for StreamTime {
     /// Of Unix nanoseconds.
     fn from(time: i64) -> Self {
-        Self { seconds: second_of(time), nanoseconds: time.rem_euclid(SECOND) }
+        UnixNanos(time).into()
     }
 }
 

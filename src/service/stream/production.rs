@@ -28,7 +28,7 @@ pub(super) struct Produced {
     pub(super) frames: Vec<String>,
 }
 
-/// The frames of all channels up to `until` (exclusive); `None` when the source fails.
+/// The frames of all channels up to `until`, exclusive; `None` when the source fails.
 pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
     let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
     let source = Arc::clone(&shared.source);

@@ -1,14 +1,15 @@
 //! The journal of the last requests.
 
 use super::harness::{Bench, NOW, minutes};
-use crate::clock::SECOND;
+use crate::clock::UnixSecond;
+use crate::protocol::Weight;
 use crate::service::{Fault, FaultRule, When};
 
 #[test]
 fn a_request_is_in_the_journal_when_its_answer_is_there() {
     let bench = Bench::new();
     let journal = bench.service.journal();
-    assert_eq!((journal.requests().len(), journal.spent()), (0, 0));
+    assert_eq!((journal.requests().len(), journal.spent()), (0, Weight(0)));
     let asked = minutes(1_001, "");
     for (index, (tier, target, status, weight)) in
         [("basic", asked.as_str(), 200, 2), ("free", "/v1/points?type=NO", 400, 0), ("basic", "/v1/usage", 200, 0)]
@@ -21,9 +22,12 @@ fn a_request_is_in_the_journal_when_its_answer_is_there() {
         let record = &requests[index];
         assert_eq!((record.method.as_str(), record.target.as_str(), record.status), ("GET", target, status));
         assert_eq!((record.holder.as_deref(), record.plan), (Some(tier), Some(tier)));
-        assert_eq!((record.weight, record.time, record.bytes), (weight, NOW * SECOND, answer.body.len() as u64));
+        assert_eq!(
+            (record.weight.0, record.time, record.bytes),
+            (weight, UnixSecond(NOW).nanos(), answer.body.len() as u64)
+        );
     }
-    assert_eq!(journal.spent(), 2);
+    assert_eq!(journal.spent(), Weight(2));
     bench.service.stop();
     assert_eq!(journal.requests().len(), 3, "it outlives the service");
 }
@@ -53,10 +57,10 @@ fn the_oldest_give_way_and_their_weight_still_counts() {
     for points in [1, 1_001, 2_001] {
         bench.get("unlimited", &minutes(points, ""));
     }
-    let weights: Vec<u64> = journal.requests().iter().map(|record| record.weight).collect();
-    assert_eq!((weights, journal.left_out(), journal.spent()), (vec![2, 3], 1, 6));
+    let weights: Vec<u64> = journal.requests().iter().map(|record| record.weight.0).collect();
+    assert_eq!((weights, journal.left_out(), journal.spent()), (vec![2, 3], 1, Weight(6)));
     journal.clear();
-    assert_eq!((journal.requests().len(), journal.left_out(), journal.spent()), (0, 0, 0));
+    assert_eq!((journal.requests().len(), journal.left_out(), journal.spent()), (0, 0, Weight(0)));
     assert_eq!(bench.get("unlimited", "/v1/usage").budget().2, 6, "the budget is another matter");
 }
 
@@ -65,7 +69,7 @@ fn without_requests_the_weight_is_counted_all_the_same() {
     let bench = Bench::with(|config| config.kept_requests = 0);
     bench.get("basic", &minutes(1_001, ""));
     let journal = bench.service.journal();
-    assert_eq!((journal.requests().len(), journal.left_out(), journal.spent()), (0, 0, 2));
+    assert_eq!((journal.requests().len(), journal.left_out(), journal.spent()), (0, 0, Weight(2)));
 }
 
 #[test]

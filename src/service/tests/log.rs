@@ -4,7 +4,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
 use super::harness::{Bench, NOW, minutes};
-use crate::clock::SECOND;
+use crate::clock::UnixSecond;
+use crate::protocol::Weight;
 use crate::service::config::digest;
 use crate::service::{AccessRecord, Fault, FaultRule, When, key_entry};
 
@@ -30,11 +31,11 @@ fn each_request_is_logged_once_with_what_it_cost() {
         let record = records.recv().unwrap();
         let request = (record.method.as_str(), record.target.as_str(), record.holder.as_deref());
         assert_eq!(request, ("GET", target, Some("basic")));
-        assert_eq!((record.status, record.weight, record.time), (status, weight, NOW * SECOND));
+        assert_eq!((record.status, record.weight.0, record.time), (status, weight, UnixSecond(NOW).nanos()));
         assert_eq!((record.peer, record.bytes), (Some([127, 0, 0, 1].into()), answer.body.len() as u64));
     }
     bench.get("advanced", "/v1/prediction/analytics/leaderboard");
-    assert_eq!(records.recv().unwrap().weight, 60);
+    assert_eq!(records.recv().unwrap().weight, Weight(60));
     bench.raw("GET /v1/usage HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     let record = records.recv().unwrap();
     assert_eq!((record.status, record.holder), (403, None));

@@ -2,18 +2,20 @@
 
 use std::fmt::{Display, Formatter, Result};
 
+use crate::clock::UnixNanos;
+
 /// Whose row it is, and from when.
 pub(super) struct Begin<'a> {
     pub exchange: &'a str,
     pub symbol: &'a str,
-    /// Unix microseconds.
-    pub time: i64,
-    /// Unix microseconds by this machine's clock: when the row came.
-    pub now: i64,
+    pub time: UnixNanos,
+    /// When the row came, by this machine's clock.
+    pub now: UnixNanos,
 }
 
 impl Display for Begin<'_> {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        write!(out, "{},{},{},{}", self.exchange, self.symbol, self.time, self.now)
+        let [time, now] = [self.time, self.now].map(|time| time.0.div_euclid(1_000)); // dumps count microseconds
+        write!(out, "{},{},{time},{now}", self.exchange, self.symbol)
     }
 }

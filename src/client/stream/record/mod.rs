@@ -22,7 +22,7 @@ use super::event::Event;
 use super::gap::Gap;
 use crate::archive::{ArchiveError, LinesFile};
 use crate::client::error::ClientError;
-use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, SharedClock};
+use crate::clock::{SharedClock, UnixDay, UnixNanos};
 use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
 use crate::protocol::stream::{Channel, ChannelKind};
@@ -43,7 +43,7 @@ struct DayKey {
     exchange: String,
     symbol: String,
     /// Unix day.
-    day: i64,
+    day: UnixDay,
 }
 
 /// A day's file that is being written.
@@ -117,11 +117,11 @@ impl Recorder {
         self.state().left_out
     }
 
-    /// Notes that channels are open from `time` on (Unix nanoseconds, the service's).
+    /// Notes that channels are open from `time` on, by the service's clock.
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn opened(&self, channels: &[Channel], time: i64) -> Result<(), ArchiveError> {
+    pub(super) fn opened(&self, channels: &[Channel], time: UnixNanos) -> Result<(), ArchiveError> {
         let channels: Vec<_> = channels.iter().map(Channel::to_json).collect();
         self.note(&json!({"opened": spelt(time), "channels": channels}))
     }
@@ -144,7 +144,7 @@ impl Recorder {
     pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
         let mut guard = self.state();
         let state = &mut *guard;
-        let now = self.clock.now().0.div_euclid(1_000);
+        let now = self.clock.now();
         let mut touched = Vec::new();
         for event in events {
             let Some((key, row)) = placed(event).filter(|(key, _)| self.is_asked(key)) else {
@@ -179,8 +179,8 @@ impl Recorder {
         let day = match state.days.entry(key.clone()) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => {
-                let date = Timestamp::from_second(key.day.saturating_mul(SECONDS_PER_DAY));
-                let date = date.map_or_else(|_| key.day.to_string(), |time| time.strftime("%F").to_string());
+                let date = Timestamp::from_second(key.day.second().0);
+                let date = date.map_or_else(|_| key.day.0.to_string(), |time| time.strftime("%F").to_string());
                 let folders = [key.dump.folder(), &key.exchange, &key.symbol];
                 let (file, tail) =
                     LinesFile::open_below(&self.folder, &folders, &format!("{date}.csv"), key.dump.header())?;
@@ -229,7 +229,7 @@ impl Day {
     }
 
     /// Adds the rows of an event to those that wait, and tells how many.
-    fn add(&mut self, key: &DayKey, row: &Row<'_>, now: i64) -> u64 {
+    fn add(&mut self, key: &DayKey, row: &Row<'_>, now: UnixNanos) -> u64 {
         let DayKey { exchange, symbol, .. } = key;
         let begin = Begin { exchange, symbol, time: row.time, now };
         match &row.what {
@@ -253,7 +253,7 @@ fn placed(event: &Event) -> Option<(DayKey, Row<'_>)> {
     let dump = ChannelKind::find(event.kind()).and_then(Dump::of)?;
     let (exchange, symbol) = (event.exchange(), event.symbol());
     let row = Row::of(dump, event)?;
-    let day = row.time.div_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND);
+    let day = row.time.day();
     let key = || DayKey { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
     (is_name(exchange) && is_name(symbol)).then(|| (key(), row))
 }
@@ -264,6 +264,6 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with('.') && name.chars().all(fits)
 }
 
-fn spelt(time: i64) -> String {
-    Timestamp::from_nanosecond(i128::from(time)).map_or_else(|_| time.to_string(), |time| time.to_string())
+fn spelt(time: UnixNanos) -> String {
+    Timestamp::from_nanosecond(i128::from(time.0)).map_or_else(|_| time.0.to_string(), |time| time.to_string())
 }

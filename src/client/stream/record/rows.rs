@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::begin::Begin;
 use crate::client::stream::event::Event;
+use crate::clock::UnixNanos;
 use crate::protocol::dump;
 use crate::protocol::stream::ChannelKind;
 
@@ -71,7 +72,7 @@ impl Dump {
 /// An event as a row, or several, of one time.
 pub(super) struct Row<'a> {
     /// Unix microseconds.
-    pub(super) time: i64,
+    pub(super) time: UnixNanos,
     pub(super) what: What<'a>,
 }
 
@@ -97,7 +98,7 @@ pub(super) enum What<'a> {
 impl<'a> Row<'a> {
     /// `None` for an event that lacks what its row needs.
     pub(super) fn of(dump: Dump, event: &'a Event) -> Option<Self> {
-        let time = event.time()?.div_euclid(1_000);
+        let time = event.time()?;
         let value = |name: &str| event.values.get(name).and_then(number);
         let what = match dump {
             Dump::Trades | Dump::Liquidations => What::Trade {
@@ -124,7 +125,7 @@ impl<'a> Row<'a> {
                 let what = What::Book { bids: side("bids")?, asks: side("asks")? };
                 // The state that is sent at a moment holds what happened before it: it is the last of the bucket that ends
                 // there, and not the first of the next.
-                return Some(Self { time: time - 1, what });
+                return Some(Self { time: time.plus(-1_000), what });
             }
         };
         Some(Self { time, what })

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::client::ErrorKind;
-use crate::clock::{ManualClock, UnixSecond};
+use crate::clock::{ManualClock, UnixNanos, UnixSecond};
 
 /// 2026-01-22, 00:00 UTC.
 const MIDNIGHT: i64 = 1_769_040_000;
@@ -243,7 +243,7 @@ fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap();
         let recorder = recorder(folder.path());
-        let done = if name == RECORDING { recorder.opened(&[], 0) } else { recorder.events(&one_trade()) };
+        let done = if name == RECORDING { recorder.opened(&[], UnixNanos(0)) } else { recorder.events(&one_trade()) };
         assert!(done.is_err(), "{name}");
     }
 }
@@ -293,11 +293,11 @@ fn beginnings_and_gaps_are_noted_beside_the_dumps() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     let channel = Channel::new("TRADE", "BYBIT", "BTCUSDT");
-    recorder.opened(std::slice::from_ref(&channel), MIDNIGHT * 1_000_000_000 + 500_000_000).unwrap();
+    recorder.opened(std::slice::from_ref(&channel), UnixNanos(MIDNIGHT * 1_000_000_000 + 500_000_000)).unwrap();
     let gap = Gap {
         channels: Arc::new([channel.clone()]),
-        from: MIDNIGHT * 1_000_000_000,
-        to: (MIDNIGHT + 2) * 1_000_000_000,
+        from: UnixSecond(MIDNIGHT).nanos(),
+        to: UnixSecond(MIDNIGHT + 2).nanos(),
         lasted: Duration::from_secs(2),
         attempts: 1,
         reason: "the service stops".into(),
