@@ -155,7 +155,7 @@ impl Pacer {
             let full_in = u64::try_from(bucket.full_at(now).since(now)).unwrap_or(0);
             Some(BudgetView {
                 limit: bucket.limits().per_minute,
-                burst: Weight::from(bucket.limits().burst),
+                burst: bucket.limits().burst,
                 remaining: bucket.remaining(now),
                 used: bucket.used(now),
                 full_in: Duration::from_nanos(full_in),
