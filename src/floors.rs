@@ -255,13 +255,29 @@ fn unsafe_stands_where_the_rules_say() {
     }
 }
 
-/// Moments as bare numbers, whose types stand in `clock/units.rs`.
-const BARE_MOMENTS: [&str; 5] = ["now: i64", "now: f64", "minute: i64", "day: i64", "before: i64"];
-/// Rooms whose moments are not typed yet; none is to be added.
-const WITH_BARE_MOMENTS: [&str; 6] = ["protocol", "weight", "budget", "client", "service", "bindings"];
+/// How a moment, a weight or a number of points is spelled as a bare number; their types stand in `clock/units.rs` and
+/// `protocol/units.rs`.
+const BARE: [&str; 9] = [
+    "now: i64",
+    "now: f64",
+    "minute: i64",
+    "day: i64",
+    "before: i64",
+    "taken: i64",
+    "weight: u64",
+    "weight: u32",
+    "points: u64",
+];
+/// Where they are bare with a reason: what Python gives and takes.
+const BARE_WITH_REASON: [(&str, &str); 4] = [
+    ("bindings/client.rs", "now: f64"),
+    ("bindings/plan.rs", "points: u64"),
+    ("bindings/plan.rs", "weight: u64"),
+    ("bindings/query.rs", "now: f64"),
+];
 
-/// The bare moments that a code declares: parameters, of a name that is not used too, and fields.
-fn bare_moments(code: &str) -> Vec<&'static str> {
+/// The bare numbers that a code declares: parameters, of a name that is not used too, and fields.
+fn bare_numbers(code: &str) -> Vec<&'static str> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     let declares = |spelling: &&str| {
         code.match_indices(*spelling).any(|(at, _)| {
@@ -269,39 +285,33 @@ fn bare_moments(code: &str) -> Vec<&'static str> {
             !before.ends_with(is_name) && !code[at + spelling.len()..].starts_with(is_name)
         })
     };
-    BARE_MOMENTS.into_iter().filter(declares).collect()
+    BARE.into_iter().filter(declares).collect()
 }
 
 #[test]
-fn moments_have_types() {
+fn moments_weights_and_points_are_types() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut wrong = Vec::new();
-    for room in ROOMS.into_iter().filter(|room| !WITH_BARE_MOMENTS.contains(room)) {
-        let mut files = Vec::new();
-        source_files(&top.join(room), &mut files);
-        assert!(!files.is_empty(), "src/{room} was found");
-        for file in files {
-            let within = file.strip_prefix(&top).expect("a file of the sources");
-            if within.iter().any(|part| part == "tests" || part == "tests.rs") {
-                continue;
-            }
-            let code = code_of(&fs::read_to_string(&file).expect("a source"));
-            wrong.extend(bare_moments(&code).into_iter().map(|found| format!("src/{}: {found}", within.display())));
+    let mut files = Vec::new();
+    source_files(&top, &mut files);
+    let mut found = BTreeSet::new();
+    for file in files {
+        let within = file.strip_prefix(&top).expect("a file of the sources");
+        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
+            continue;
         }
+        let code = code_of(&fs::read_to_string(&file).expect("a source"));
+        found.extend(bare_numbers(&code).into_iter().map(|bare| (within.to_string_lossy().into_owned(), bare)));
     }
-    assert!(
-        wrong.is_empty(),
-        "bare numbers instead of UnixNanos, UnixSecond, UnixMinute or UnixDay:\n{}",
-        wrong.join("\n")
-    );
+    let expected = BARE_WITH_REASON.into_iter().map(|(file, bare)| (file.to_owned(), bare)).collect();
+    assert_eq!(found, expected, "bare numbers, or a reason that is none");
 }
 
 #[test]
-fn bare_moments_are_found_whole() {
-    assert_eq!(bare_moments("fn f(now: i64) {}"), ["now: i64"]);
-    assert_eq!(bare_moments("fn f(_: u8, _day: i64)"), ["day: i64"]);
-    assert_eq!(bare_moments("struct S {\n    pub(super) minute: i64,\n    now: f64,\n}"), ["now: f64", "minute: i64"]);
-    assert!(bare_moments("fn f(now: UnixNanos, per_minute: i64, day: UnixDay, today: i64) {}").is_empty());
+fn bare_numbers_are_found_whole() {
+    assert_eq!(bare_numbers("fn f(now: i64) {}"), ["now: i64"]);
+    assert_eq!(bare_numbers("fn f(_: u8, _day: i64)"), ["day: i64"]);
+    assert_eq!(bare_numbers("struct S {\n    pub(super) minute: i64,\n    now: f64,\n}"), ["now: f64", "minute: i64"]);
+    assert!(bare_numbers("fn f(now: UnixNanos, per_minute: i64, day: UnixDay, today: i64) {}").is_empty());
 }
 
 /// Seconds and minutes of a day, nanoseconds of a second, microseconds of a day.
@@ -326,44 +336,4 @@ fn the_lengths_of_days_and_seconds_are_written_once() {
         }
     }
     assert_eq!(found, BTreeSet::from(["clock/units.rs".to_owned()]), "where the length of a day or a second stands");
-}
-
-/// Rooms whose functions and fields have weights, points and moments as types.
-const TYPED_ROOMS: [&str; 6] = ["protocol", "weight", "budget", "client", "service", "bindings"];
-/// How a weight, a number of points or a moment would be spelled as a bare number.
-const BARE: [&str; 6] = ["weight: u64", "weight: u32", "points: u64", "now: i64", "now: f64", "taken: i64"];
-/// Where they are bare with a reason: what Python gives and takes.
-const BARE_WITH_REASON: [(&str, &str); 4] = [
-    ("bindings/client.rs", "now: f64"),
-    ("bindings/plan.rs", "points: u64"),
-    ("bindings/plan.rs", "weight: u64"),
-    ("bindings/query.rs", "now: f64"),
-];
-
-#[test]
-fn weights_points_and_moments_are_types() {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = BTreeSet::new();
-    for room in TYPED_ROOMS {
-        let mut files = Vec::new();
-        source_files(&top.join(room), &mut files);
-        assert!(!files.is_empty(), "src/{room} was found");
-        for file in files {
-            let within = file.strip_prefix(&top).expect("a file of the sources");
-            if within.iter().any(|part| part == "tests" || part == "tests.rs") {
-                continue;
-            }
-            let code = code_of(&fs::read_to_string(&file).expect("a source"));
-            let is_bare = |bare: &&str| {
-                code.match_indices(*bare).any(|(at, _)| {
-                    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
-                    !code[..at].ends_with(goes_on) && !code[at + bare.len()..].starts_with(goes_on)
-                })
-            };
-            let within = within.to_string_lossy().into_owned();
-            found.extend(BARE.into_iter().filter(is_bare).map(|bare| (within.clone(), bare)));
-        }
-    }
-    let expected: BTreeSet<_> = BARE_WITH_REASON.into_iter().map(|(file, bare)| (file.to_owned(), bare)).collect();
-    assert_eq!(found, expected, "bare numbers, or a reason that is none");
 }

@@ -13,12 +13,12 @@ use super::errors;
 use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
-use super::times::{moment, of_microseconds, to_microsecond, windows};
+use super::times::{moment, to_microsecond, windows};
 use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Edge, Key, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
-use crate::clock::{UnixNanos, Window};
+use crate::clock::{UnixMicros, UnixNanos, Window};
 use crate::columns::NO_TIME;
 
 /// An archive of points.
@@ -75,9 +75,9 @@ impl Archive {
         for (key, replaced) in found {
             let spans: Vec<Window> = replaced.iter().map(|one| one.window).collect();
             let entry = about(py, &key, &spans)?;
-            let known = replaced.iter().map(|one| moment(py, one.known.map_or(UnixNanos(NO_TIME), of_microseconds)));
+            let known = replaced.iter().map(|one| moment(py, one.known.map_or(UnixNanos(NO_TIME), UnixMicros::nanos)));
             entry.set_item("known_from", known.collect::<PyResult<Vec<_>>>()?)?;
-            let at = replaced.iter().map(|one| moment(py, of_microseconds(one.replaced)));
+            let at = replaced.iter().map(|one| moment(py, one.replaced.nanos()));
             entry.set_item("replaced_at", at.collect::<PyResult<Vec<_>>>()?)?;
             entry.set_item("rows", replaced.iter().map(|one| one.rows).collect::<Vec<_>>())?;
             list.append(entry)?;

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use crate::client::Now;
-use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
+use crate::clock::{SECOND, UnixMicros, UnixNanos, UnixSecond, Window};
 
 /// A moment as NumPy's `datetime64[ns]`.
 pub(super) fn moment(py: Python<'_>, time: UnixNanos) -> PyResult<Bound<'_, PyAny>> {
@@ -39,14 +39,9 @@ pub(super) fn unix_seconds(time: UnixNanos) -> f64 {
     time.0 as f64 / SECOND as f64
 }
 
-/// Unix microseconds, as the archive notes times.
-pub(super) fn of_microseconds(microseconds: i64) -> UnixNanos {
-    UnixNanos(microseconds.saturating_mul(1_000))
-}
-
 /// The microsecond that Python tells in Unix seconds: so many digits survive the way through a double.
 pub(super) fn to_microsecond(seconds: f64) -> UnixNanos {
-    of_microseconds((seconds * 1e6).round() as i64)
+    UnixMicros((seconds * 1e6).round() as i64).nanos()
 }
 
 /// A function of Python that tells the time, as the engine asks it while a call is under way. What it raises is written to

@@ -9,14 +9,14 @@ use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::{Client, Inner};
 use super::keeping::{
-    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, microsecond, on_shared, on_writer, only, release,
+    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
 };
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
-use crate::clock::{UnixMicros, UnixNanos, Window};
+use crate::clock::{UnixNanos, Window};
 use crate::columns::{Series, join};
 use crate::protocol::Weight;
 use crate::weight::Slice;
@@ -272,19 +272,19 @@ pub fn read_archive(
     };
     // An archive that holds nothing yet is of no service: what it lacks is the same for all.
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
-    let as_of = as_of.map(microsecond);
+    let as_of = as_of.map(UnixNanos::micros);
     let asked = match as_of {
         None => archive.asked(&key),
-        Some(moment) => archive.known(&key, UnixMicros(moment)),
+        Some(moment) => archive.known(&key, moment),
     }?;
     let read = |window| match as_of {
         None => archive.read(&key, Scan { window, columns }),
-        Some(moment) => archive.read_as_of(&key, Scan { window, columns }, UnixMicros(moment)),
+        Some(moment) => archive.read_as_of(&key, Scan { window, columns }, moment),
     };
     let (Some(first), Some(last)) = (asked.first(), asked.last()) else {
         return match (as_of, request.bounded()) {
             (Some(moment), window) if !archive.asked(&key)?.is_empty() => {
-                Err(archive.nothing_known(&key, window, UnixMicros(moment))?.into())
+                Err(archive.nothing_known(&key, window, moment)?.into())
             }
             (_, window) => Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::from_iter(window) }.into()),
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
-use crate::clock::{UnixMicros, UnixNanos, UnixSecond, Window, second_of};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{NO_TIME, Series};
 use crate::protocol::Weight;
 use crate::weight::Slice;
@@ -59,12 +59,12 @@ pub(super) struct Kept {
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
 pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
-    let at = microsecond((work.clock)());
+    let at = (work.clock)().micros();
     let window = arrived.slice.window;
     let now = arrived.date.map_or(work.now, |date| work.now.min(date.nanos()));
     let mut whole = closed(work.key, window, now);
     // A grid of another anchor than ours (weeks) shows by its bucket starts.
-    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).copied().map(second_of);
+    let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| UnixNanos(*time).second().0);
     let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.second().0).min();
     whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
     let windows = match work.keep {
@@ -85,7 +85,7 @@ pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> 
         }
         if again != Keep::Nothing {
             has_times(&series)?;
-            writer.commit(&kept, &series, UnixMicros(at))?;
+            writer.commit(&kept, &series, at)?;
         }
         Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
@@ -111,11 +111,6 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
     }
 }
 
-/// The microsecond of a moment, as the archive notes it.
-pub(super) const fn microsecond(time: UnixNanos) -> i64 {
-    time.0.div_euclid(1_000)
-}
-
 /// What of a window is closed at a moment.
 pub(super) fn closed(key: &Key, window: Window, now: UnixNanos) -> Window {
     Window { from: window.from, to: window.to.min(key.closed(now.second()).0).max(window.from) }
@@ -125,7 +120,7 @@ pub(super) fn closed(key: &Key, window: Window, now: UnixNanos) -> Window {
 pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     for one in &mut series {
         let inside = |time: i64| {
-            let start = second_of(time);
+            let start = UnixNanos(time).second().0;
             // What has no time cannot be told to lie outside.
             time == NO_TIME || windows.iter().any(|window| window.from <= start && start < window.to)
         };

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::error::ClientError;
-use super::keeping::{aside, key_writer, microsecond, on_shared, release};
+use super::keeping::{aside, key_writer, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, Compacted, Key, Replaced};
-use crate::clock::{UnixMicros, UnixNanos, Window};
+use crate::clock::{UnixNanos, Window};
 
 /// What was kept of some queries, or of all, and has changed since, by key.
 ///
@@ -48,7 +48,7 @@ pub async fn compact(
     requests: Option<&PointsRequests>,
     before: UnixNanos,
 ) -> Result<Compacted, ClientError> {
-    let (own, requests, before) = (archive.clone(), requests.cloned(), microsecond(before));
+    let (own, requests, before) = (archive.clone(), requests.cloned(), before.micros());
     let keys = aside(move || {
         let mut old = Vec::new();
         let keys = match &requests {
@@ -57,7 +57,7 @@ pub async fn compact(
         };
         for key in keys {
             let Some(key) = key? else { continue };
-            if own.has_vintages(&key, UnixMicros(before))? {
+            if own.has_vintages(&key, before)? {
                 old.push(key);
             }
         }
@@ -66,7 +66,7 @@ pub async fn compact(
     let mut done = Compacted::default();
     for key in keys.await? {
         let writer = Arc::new(Mutex::new(key_writer(archive, &key).await?));
-        done = done.and(on_shared(&writer, move |writer| writer.compact(UnixMicros(before))).await?);
+        done = done.and(on_shared(&writer, move |writer| writer.compact(before)).await?);
         release(&writer).await;
     }
     Ok(done)

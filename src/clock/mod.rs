@@ -7,6 +7,6 @@ mod window;
 pub use clocks::{Clock, ManualClock, RunningClock, SharedClock, WallClock};
 pub use units::{
     MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, SECONDS_PER_MINUTE, UnixDay, UnixMicros, UnixMinute,
-    UnixNanos, UnixSecond, nanos_of, second_of, utc,
+    UnixNanos, UnixSecond, utc,
 };
 pub use window::Window;

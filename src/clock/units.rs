@@ -96,6 +96,11 @@ impl UnixNanos {
 }
 
 impl UnixMicros {
+    /// The moment with which it begins; the end of time where it is beyond it.
+    pub const fn nanos(self) -> UnixNanos {
+        UnixNanos(self.0.saturating_mul(MICRO))
+    }
+
     /// The second in which it lies.
     pub const fn second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(MICROS_PER_SECOND))
@@ -168,16 +173,6 @@ impl UnixDay {
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
-}
-
-/// Unix seconds in nanoseconds; beyond what they can say (years 1677 to 2262) the end of that.
-pub const fn nanos_of(seconds: i64) -> i64 {
-    UnixSecond(seconds).nanos().0
-}
-
-/// The Unix second in which a time (Unix nanoseconds) lies.
-pub const fn second_of(nanoseconds: i64) -> i64 {
-    UnixNanos(nanoseconds).second().0
 }
 
 /// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.

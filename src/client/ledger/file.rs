@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
-use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos};
+use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 
 /// Folder to keep the files in, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
@@ -267,7 +267,7 @@ fn since_boot() -> i64 {
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const CLOCK: rustix::time::ClockId = rustix::time::ClockId::Monotonic;
     let time = rustix::time::clock_gettime(CLOCK);
-    crate::clock::nanos_of(time.tv_sec).saturating_add(time.tv_nsec)
+    UnixSecond(time.tv_sec).nanos().plus(time.tv_nsec).0
 }
 
 #[cfg(not(unix))]
