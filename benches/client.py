@@ -7,6 +7,7 @@ import asyncio
 import json
 import multiprocessing
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,7 @@ from bodies import candles
 
 ROWS = 100_000
 REQUESTS, EACH = 200, 1_000
+SMALL = 200  # calls of which the median counts
 START = 1_699_999_980  # a minute; the candles of the body start twenty seconds later
 NOW = START + 60 * (ROWS + 10)  # what the clients take for the present, so that the window is within the history
 PATH = "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT&interval=MINUTE"
@@ -226,12 +228,49 @@ def many_small() -> None:
         service.terminate()
 
 
+def one_small() -> None:
+    """A call for 24 candles beside the round trip of ``curl`` over a connection that it keeps, to the local service."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as service:
+        assert service.stdout is not None
+        url, key = json.loads(service.stdout.readline())
+        start, period = START - 86_400, 24 * 60
+        address = f"{url}{PATH}&from={start}&period={period}"
+        with mp.Client(key, base_url=url) as client:
+
+            def ours() -> float:
+                taken = [clock(lambda: client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period))]
+                taken += [
+                    clock(lambda: client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period))
+                    for _ in range(SMALL)
+                ]
+                return statistics.median(taken)
+
+            def curl() -> float:
+                """The median of the transfers after the first, which opens the connection."""
+                said = subprocess.run(
+                    ["curl", "--silent", "--header", f"X-Service-Key: {key}", "--write-out", "%{time_total}\n"]
+                    + [word for _ in range(SMALL) for word in ("--output", "/dev/null", address)],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                )
+                return statistics.median([float(line) for line in said.stdout.split()][1:])
+
+            assert len(client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period)[0]) == 24
+            print_block(
+                "24 candles from the local service", paired_seconds({"curl": curl, "client.candles": ours}, runs=9)
+            )
+        service.terminate()
+
+
 def print_block(title: str, seconds: dict[str, float]) -> None:
     """A block of the report; ratios are to the first line."""
     first = next(iter(seconds.values()))
     print(title)
     for name, taken in seconds.items():
-        print(f"  {name:<26} {taken * 1e3:8.1f} ms  {taken / first:6.2f} ×")
+        print(f"  {name:<26} {taken * 1e3:8.2f} ms  {taken / first:6.2f} ×")
 
 
 def main() -> None:
@@ -241,6 +280,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         one_large(Path(folder))
     many_small()
+    one_small()
 
 
 if __name__ == "__main__":

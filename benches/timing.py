@@ -34,10 +34,23 @@ def machine() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    told = [(name.strip(), value.strip()) for name, found, value in (line.partition(":") for line in lines) if found]
+    names = [value for name, value in told if name == "model name"]
     if names:
-        model = f"{len(names)} × {names[0]}"
+        numbers = dict(told)
+        kind = design(numbers.get("vendor_id", ""), numbers.get("cpu family", ""), numbers.get("model", ""))
+        model = f"{len(names)} × {names[0]}{f' ({kind})' if kind else ''}"
     return f"{model}, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def design(vendor: str, family: str, model: str) -> str:
+    """What a processor's design is called, by its family and model: a virtual machine names neither Zen 4 nor Zen 5."""
+    if vendor == "AuthenticAMD" and family == "25":
+        return "Zen 4" if int(model) // 16 in (1, 6, 7, 10) else "Zen 3"
+    if vendor == "AuthenticAMD":
+        return {"23": "Zen or Zen 2", "26": "Zen 5"}.get(family, "")
+    intel = {"106": "Ice Lake", "143": "Sapphire Rapids", "173": "Granite Rapids", "207": "Emerald Rapids"}
+    return intel.get(model, "") if vendor == "GenuineIntel" else ""
 
 
 def write(page: Path, mark: str, lines: list[str]) -> None:

@@ -6,7 +6,7 @@ use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::Client;
 use super::pace::too_heavy;
 use super::plan::{Plan, PlannedRequest};
-use super::tiers::{analytics_by_tier, below_analytics};
+use super::tiers::{TierCut, analytics_by_tier, below_analytics};
 use crate::clock::Window;
 use crate::protocol::analytics::{ANALYTICS_TIER, MAX_LIMIT, MAX_OFFSET, NEWER_MAX_OFFSET};
 use crate::protocol::query::Page;
@@ -82,7 +82,11 @@ impl Client {
         if let Some(burst) = inner.pacer.burst().filter(|burst| spec.weight > *burst) {
             return Err(too_heavy(spec.weight, burst));
         }
-        let tiers = analytics_by_tier(&requests);
+        let tiers = analytics_by_tier(TierCut {
+            requests: requests.len(),
+            weight: requests.iter().map(|request| request.weight).sum(),
+            points: requests.iter().map(|request| request.points).sum(),
+        });
         Ok(Plan { tiers, ..Plan::new(requests, Window { from: 0, to: 0 }, inner, max_weight)? })
     }
 

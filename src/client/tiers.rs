@@ -2,7 +2,6 @@
 
 use super::error::{ClientError, ErrorKind};
 use super::inner::Inner;
-use super::plan::PlannedRequest;
 use crate::budget::{Bucket, Limits};
 use crate::clock::UnixNanos;
 use crate::protocol::analytics::ANALYTICS_TIER;
@@ -93,12 +92,7 @@ impl Inner {
 }
 
 /// What each tier would take for analytics, which every tier that has them sends alike.
-pub(super) fn analytics_by_tier(requests: &[PlannedRequest]) -> Vec<TierWait> {
-    let cut = TierCut {
-        requests: requests.len(),
-        weight: requests.iter().map(|request| request.weight).sum(),
-        points: requests.iter().map(|request| request.points).sum(),
-    };
+pub(super) fn analytics_by_tier(cut: TierCut) -> Vec<TierWait> {
     TierWait::each(|tier| if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(cut) })
 }
 
