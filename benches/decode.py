@@ -1,19 +1,22 @@
 """Times the decoder beside its peers, in one run, and writes docs/performance.md. Run by ``make bench-decode``.
 
 Every contender goes from the same bytes to float64 arrays. In each round each of them decodes once (small bodies many
-times), in turn, and the best of all rounds counts: everything else on a machine only ever makes a run slower. The
-clock is the thread's processor time, page faults included, so that other work on the machine disturbs least.
+times), in turn, and the best of all rounds counts: everything else on a machine only ever makes a run slower. The first
+call of each turn counts apart: it meets caches that the one before has filled. The clock is the thread's processor
+time, page faults included, so that other work on the machine disturbs least.
 """
 
 import argparse
 import importlib.metadata
 import json
+import math
 import os
-import platform
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ import msgspec
 import numpy as np
 import orjson
 import simdjson
-from timing import write
+from timing import machine, write
 
 import marketpoints as mp
 from bodies import BODIES, PRICES, TIMES
@@ -173,25 +176,51 @@ PEERS: dict[str, Callable[[str, bytes], Any]] = {
 
 # peers: end
 
+#: What is measured beside the kernel `avx2`.
+BESIDE_AVX2 = ("orjson + NumPy", "pysimdjson")
+SOME = ("marketpoints", *BESIDE_AVX2)
+
+
+@dataclass
+class Best:
+    """Seconds of a peer's best call among calls in a row, and of its best call after another's work."""
+
+    in_a_row: float = math.inf
+    first: float = math.inf
+
+    def over(self, other: "Best") -> str:
+        """How many times as long as another's, both ways."""
+        return f"{self.in_a_row / other.in_a_row:.1f} / {self.first / other.first:.1f} ×"
+
 
 # --- Measuring -------------------------------------------------------------------------------------------------------
 
 
-def measure(name: str, body: bytes, rounds: int) -> dict[str, float]:
-    """Seconds of each peer's best run.
-
-    Each runs once before it is timed: else its time would also be that of whoever ran before and left it cold caches.
-    """
-    best = dict.fromkeys(PEERS, float("inf"))
+def measure(name: str, body: bytes, rounds: int, peers: Sequence[str] = ()) -> dict[str, Best]:
+    """Seconds of each peer's best runs, first calls apart: those come after another's work, as a user's do."""
+    best = {peer: Best() for peer in peers or PEERS}
     times = max(1, 2_000_000 // len(body))
     for _ in range(rounds):
-        for peer, work in PEERS.items():
+        for peer, found in best.items():
+            work = PEERS[peer]
+            start = time.thread_time_ns()
             work(name, body)
+            found.first = min(found.first, (time.thread_time_ns() - start) / 1e9)
             start = time.thread_time_ns()
             for _ in range(times):
                 work(name, body)
-            best[peer] = min(best[peer], (time.thread_time_ns() - start) / times / 1e9)
+            found.in_a_row = min(found.in_a_row, (time.thread_time_ns() - start) / times / 1e9)
     return best
+
+
+def with_kernel(kernel: str, paths: list[Path], rounds: int) -> dict[str, dict[str, Best]]:
+    """The same of one kernel, beside two peers, in a process of its own: which kernel decodes is chosen once."""
+    command = [sys.executable, __file__, "--rounds", str(rounds), "--bodies", *map(str, paths)]
+    run = subprocess.run(
+        command, env={**os.environ, "MARKETPOINTS_KERNEL": kernel}, check=True, stdout=subprocess.PIPE, text=True
+    )
+    found = json.loads(run.stdout)
+    return {name: {peer: Best(*times) for peer, times in peers.items()} for name, peers in found.items()}
 
 
 def rust(paths: list[Path], rounds: int) -> list[dict[str, float]]:
@@ -200,13 +229,6 @@ def rust(paths: list[Path], rounds: int) -> list[dict[str, float]]:
     command = ["cargo", "run", "--quiet", "--release", "--manifest-path", str(manifest), "--", str(rounds)]
     run = subprocess.run([*command, *map(str, paths)], check=True, stdout=subprocess.PIPE, text=True)
     return [json.loads(line) for line in run.stdout.splitlines()]
-
-
-def model() -> str:
-    """Name of the processor."""
-    lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 def spelled(seconds: float) -> str:
@@ -223,18 +245,25 @@ def table(rows: dict[str, list[str]], columns: list[str]) -> list[str]:
     return lines + [f"| {name} | {' | '.join(cells)} |" for name, cells in rows.items()]
 
 
-def report(sizes: dict[str, int], python: dict[str, dict[str, float]], native: dict[str, dict[str, float]]) -> str:
+def report(
+    sizes: dict[str, int],
+    python: dict[str, dict[str, Best]],
+    narrow: dict[str, dict[str, Best]],
+    native: dict[str, dict[str, float]],
+) -> str:
     """The measured part of the page."""
     versions = {name: importlib.metadata.version(name) for name in ("numpy", "orjson", "msgspec", "pysimdjson")}
-    facts = [f"{model()}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"]
-    facts.append(f"Python {platform.python_version()}, {', '.join(f'{k} {v}' for k, v in versions.items())}")
+    facts = [machine(), ", ".join(f"{k} {v}" for k, v in versions.items())]
     peers = [peer for peer in PEERS if peer not in ("marketpoints", "decode only")]
-    times, kernels = {}, {}
+    times, avx2, kernels = {}, {}, {}
     for name, size in sizes.items():
         ours, best = python[name]["marketpoints"], native[name]
         fastest = min(seconds for kernel, seconds in best.items() if kernel != "sonic-rs")
-        ratios = [f"{python[name][peer] / ours:.1f} ×" for peer in peers]
-        cells = [f"{size / 1e6:.3g} MB", spelled(python[name]["decode only"]), spelled(ours)]
+        ratios = [python[name][peer].over(ours) for peer in peers]
+        cells = [f"{size / 1e6:.3g} MB", spelled(python[name]["decode only"].in_a_row), spelled(ours.in_a_row)]
+        cells.append(spelled(ours.first))
+        own = narrow[name]["marketpoints"]
+        avx2[name] = [spelled(own.in_a_row), *(narrow[name][peer].over(own) for peer in BESIDE_AVX2)]
         times[name] = [*cells, *ratios, f"{best['sonic-rs'] / fastest:.1f} ×"]
         rates = (f"{spelled(seconds)}, {size / seconds / 1e9:.2g} GB/s" for seconds in best.values())
         kernels[name] = list(rates)
@@ -242,12 +271,17 @@ def report(sizes: dict[str, int], python: dict[str, dict[str, float]], native: d
     return "\n".join(
         [
             *(f"- {fact}" for fact in facts),
-            f"- Measured on {time.strftime('%Y-%m-%d')}: thread time, the best of interleaved rounds, all of them warm",
+            f"- Measured on {time.strftime('%Y-%m-%d')}: thread time, the best of interleaved rounds",
             "",
             "Python, bytes → arrays. After `decoded` the arrays are made, after `looked at` each was asked for by",
-            "name: what a peer takes is told as a multiple of that. The last column compares in Rust, without Python:",
+            "name: what a peer takes is a multiple of that, of calls in a row / of the first call after another peer's",
+            "work. The last column compares in Rust, without Python, in a row:",
             "",
-            *table(times, ["body", "decoded", "looked at", *peers, "sonic-rs typed"]),
+            *table(times, ["body", "decoded", "looked at", "first call", *peers, "sonic-rs typed"]),
+            "",
+            "The same where the processor has no AVX-512, by the kernel `avx2`:",
+            "",
+            *table(avx2, ["looked at", *BESIDE_AVX2]),
             "",
             "Rust, bytes → columns, by kernel:",
             "",
@@ -261,8 +295,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, help="rounds over all contenders")
     parser.add_argument("--only", nargs="*", choices=BODIES, help="bodies; without it all of them")
+    parser.add_argument("--bodies", nargs="*", type=Path, help="files to measure by this process's kernel; prints JSON")
     parser.add_argument("--dry", action="store_true", help="print instead of writing docs/performance.md")
     arguments = parser.parse_args()
+    if arguments.bodies:
+        each = {path.name: measure(path.name, path.read_bytes(), arguments.rounds, SOME) for path in arguments.bodies}
+        print(json.dumps({name: {peer: astuple(one) for peer, one in best.items()} for name, best in each.items()}))
+        return
     names = arguments.only or list(BODIES)
     with tempfile.TemporaryDirectory() as folder:
         bodies = {name: BODIES[name]().encode() for name in names}
@@ -272,7 +311,8 @@ def main() -> None:
             paths[-1].write_bytes(body)
         native = dict(zip(names, rust(paths, arguments.rounds), strict=True))
         python = {name: measure(name, body, arguments.rounds) for name, body in bodies.items()}
-    text = report({name: len(body) for name, body in bodies.items()}, python, native)
+        narrow = with_kernel("avx2", paths, arguments.rounds)
+    text = report({name: len(body) for name, body in bodies.items()}, python, narrow, native)
     if arguments.dry:
         print(text)
         return
