@@ -4,7 +4,7 @@ use std::fs;
 
 use marketpoints::clock::UnixNanos;
 use marketpoints::market::{Market, ingest};
-use marketpoints::protocol::{DiscoveryList, Filters, Market as Entry, MarketsQuery, Timestamp};
+use marketpoints::protocol::{DiscoveryList, Filters, MarketListing as Entry, MarketsQuery, Timestamp};
 
 const SECOND: i64 = 1_000_000_000;
 const START: i64 = 1_570_838_400; // 2019-10-12

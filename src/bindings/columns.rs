@@ -14,7 +14,7 @@ use super::arrays::{
 };
 use super::errors;
 use super::layout::Layout;
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{is_settled, settled};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
@@ -253,7 +253,7 @@ impl Columns {
         let (mut columns, mut arrays, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (index, field) in fields.into_iter().enumerate() {
             let (kind, values) = restored(&field, rows)?;
-            columns.push((Name::Owned(field.0), kind));
+            columns.push((ColumnName::Owned(field.0), kind));
             arrays.push(None);
             match values {
                 Ok(array) => arrays[index] = Some(array),

@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::log;
 use crate::client::Registry;
-use crate::client::log::{Record, listening};
+use crate::client::log::{LogRecord, listening};
 
 /// How often a blocked call looks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -90,7 +90,7 @@ pub(super) fn shutdown(py: Python<'_>) {
 
 /// What a blocked call hears of its future.
 enum Event<T> {
-    Happened(Record),
+    Happened(LogRecord),
     Done(T),
 }
 

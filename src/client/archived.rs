@@ -15,7 +15,7 @@ use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, Progress, Run};
 use super::slicing::{cut, slices_to_fill};
-use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, KeyWriter, Revision, Scan, gaps, is_wanted, within};
 use crate::clock::{UnixNanos, Window};
 use crate::columns::{Series, join};
 use crate::protocol::Weight;
@@ -303,10 +303,10 @@ pub fn read_archive(
     }
 }
 
-pub(super) fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
+pub(super) fn key(source: &str, request: &PointsRequest) -> Result<ArchiveKey, ClientError> {
     let session = request.query.session.as_deref().unwrap_or_default();
     let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
-    Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
+    ArchiveKey::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
 }
 
 fn check_allowed(request: &PointsRequest, slices: &[Slice]) -> Result<(), ClientError> {
@@ -315,9 +315,9 @@ fn check_allowed(request: &PointsRequest, slices: &[Slice]) -> Result<(), Client
 
 impl Inner {
     /// The archive to read through, and the key of a request that can be kept in it.
-    pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
+    pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, ArchiveKey)> {
         let archive = self.archive.as_ref()?;
-        Some((archive, Key::new(&self.source, &request.query)?))
+        Some((archive, ArchiveKey::new(&self.source, &request.query)?))
     }
 
     /// As [`slices_to_fill`] by this client's own terms, unless it weighs more than the request allows.

@@ -16,7 +16,7 @@ use super::run::{Amount, PARALLEL, Progress, Run};
 use super::several::{PointsRequests, named};
 use super::slicing::slices_of;
 use super::tiers::{Terms, TierCut, TierWait};
-use crate::archive::points::{Archive, ArchiveFault, Key};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey};
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
 use crate::protocol::Weight;
@@ -281,8 +281,8 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
 
 /// The key under which an archive of a source keeps the first request of a call; `None` for what cannot be kept.
 #[must_use]
-pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<Key> {
-    Key::new(source, &requests.first().query)
+pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<ArchiveKey> {
+    ArchiveKey::new(source, &requests.first().query)
 }
 
 /// The first bucket start that an archive keeps of the requests of a call; `None` where it keeps nothing of them.

@@ -11,7 +11,7 @@ use super::listing::asking::entries;
 use super::reading::Record;
 use super::rules::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
-use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
+use crate::protocol::{DiscoveryList, Filters, MarketListing, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
 
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
@@ -22,13 +22,13 @@ const MOST_WALKS: usize = 5;
 
 /// The pages of a listing.
 struct Walk {
-    rows: Vec<Market>,
+    rows: Vec<MarketListing>,
     /// Whether a row came on two pages, so that another may be on none.
     moved: bool,
 }
 
 /// What tells a row of the listing from every other; figures are no part of it.
-fn name(market: &Market) -> [String; 5] {
+fn name(market: &MarketListing) -> [String; 5] {
     // Rows of the prediction venue may be told by their conditions alone.
     let conditions: Vec<_> = market.prediction_markets.iter().map(|one| one.condition_id.as_str()).collect();
     let condition = conditions.join(" ");
@@ -46,11 +46,11 @@ impl Client {
     ///
     /// # Errors
     /// Every kind.
-    pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<Market>, ClientError> {
+    pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<MarketListing>, ClientError> {
         self.inner.check_names(&query.types, &query.exchanges)?;
         check_exchanges(&query.exchanges)?;
         let limit = limit.unwrap_or(usize::MAX);
-        let mut markets: Vec<Market> = Vec::new();
+        let mut markets: Vec<MarketListing> = Vec::new();
         for _ in 0..MOST_WALKS {
             let Walk { rows, moved } = self.walk(query, limit).await?;
             let met: HashSet<_> = rows.iter().map(name).collect();

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::broken::Broken;
 use super::error::{Cause, ClientError, ErrorKind};
 use super::inner::Inner;
-use super::log::{self, Attempt, Level, Record};
+use super::log::{self, Attempt, LogLevel, LogRecord};
 use super::pace::{Patience, Permit};
 use super::reading::{Reading, Unreadable, Whole, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
@@ -60,7 +60,7 @@ impl Inner {
     /// Logs the only attempt of a request of weight 0 that a call makes for itself.
     pub(super) fn log_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
         let words = || error.map(|error| self.transport.redact(&error.message));
-        log::emit(Level::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
+        log::emit(LogLevel::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {
@@ -87,7 +87,7 @@ impl Inner {
             let mut failed = match self.attempt(url, permit, patience, reading()).await {
                 Ok(value) => {
                     let record = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
-                    log::emit(Level::Debug, record);
+                    log::emit(LogLevel::Debug, record);
                     return Ok(value);
                 }
                 Err(failed) => failed,
@@ -115,7 +115,7 @@ impl Inner {
                 Verdict::After(pause) => Some(pause.as_secs_f64()),
                 Verdict::GiveUp => None,
             };
-            let level = if again_in.is_some() { Level::Warning } else { Level::Debug };
+            let level = if again_in.is_some() { LogLevel::Warning } else { LogLevel::Debug };
             let (status, words) = (failed.error.status, &failed.error.message);
             log::emit(level, || attempt_record(url, weight, sent, attempt, status, Some(words.clone()), again_in));
             match next {
@@ -212,9 +212,9 @@ fn attempt_record(
     status: Option<u16>,
     error: Option<String>,
     again_in: Option<f64>,
-) -> Record {
+) -> LogRecord {
     let seconds = sent.elapsed().as_secs_f64();
-    Record::Attempt(Attempt { url: url.to_owned(), weight, status, seconds, attempt: attempt + 1, error, again_in })
+    LogRecord::Attempt(Attempt { url: url.to_owned(), weight, status, seconds, attempt: attempt + 1, error, again_in })
 }
 
 struct Failed {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, KeyWriter, Revision, gaps, revisions, within};
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{NO_TIME, Series};
 use crate::protocol::Weight;
@@ -24,7 +24,7 @@ pub(super) struct Arrived {
 
 /// What to do with answers.
 pub(super) struct Work<'a> {
-    pub(super) key: &'a Key,
+    pub(super) key: &'a ArchiveKey,
     pub(super) now: UnixNanos,
     /// What was asked before.
     pub(super) before: &'a [Window],
@@ -112,7 +112,7 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
 }
 
 /// What of a window is closed at a moment.
-pub(super) fn closed(key: &Key, window: Window, now: UnixNanos) -> Window {
+pub(super) fn closed(key: &ArchiveKey, window: Window, now: UnixNanos) -> Window {
     Window { from: window.from, to: window.to.min(key.closed(now.second()).0).max(window.from) }
 }
 
@@ -143,15 +143,15 @@ pub(super) async fn aside<T: Send + 'static>(
 
 pub(super) async fn blocking<T: Send + 'static>(
     archive: &Archive,
-    key: &Key,
-    work: impl FnOnce(&Archive, &Key) -> Result<T, ArchiveFault> + Send + 'static,
+    key: &ArchiveKey,
+    work: impl FnOnce(&Archive, &ArchiveKey) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let (archive, key) = (archive.clone(), key.clone());
     aside(move || work(&archive, &key)).await
 }
 
 /// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
-pub(super) async fn key_writer(archive: &Archive, key: &Key) -> Result<KeyWriter, ArchiveFault> {
+pub(super) async fn key_writer(archive: &Archive, key: &ArchiveKey) -> Result<KeyWriter, ArchiveFault> {
     loop {
         if let Some(writer) = blocking(archive, key, Archive::try_writer).await? {
             return Ok(writer);

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
 use super::ledger::Ledger;
-use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Outcome, Refusal};
+use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Refusal, RequestOutcome};
 use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::Weight;
 use crate::protocol::tier::TIERS;
@@ -280,25 +280,25 @@ impl Patience {
 impl Permit {
     /// The service answered and charged.
     pub(super) async fn answered(self, headers: BudgetHeaders) {
-        self.settle(Outcome::Answered(headers)).await;
+        self.settle(RequestOutcome::Answered(headers)).await;
     }
 
     /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
     pub(super) async fn refused(self, headers: BudgetHeaders, wait: Option<Duration>) {
-        self.settle(Outcome::Refused { headers, wait }).await;
+        self.settle(RequestOutcome::Refused { headers, wait }).await;
     }
 
     /// The request surely did not reach the service.
     pub(super) async fn not_sent(self) {
-        self.settle(Outcome::NotSent).await;
+        self.settle(RequestOutcome::NotSent).await;
     }
 
     /// It may have been charged: it stays spent.
     pub(super) async fn unknown(self) {
-        self.settle(Outcome::Unknown).await;
+        self.settle(RequestOutcome::Unknown).await;
     }
 
-    async fn settle(mut self, outcome: Outcome) {
+    async fn settle(mut self, outcome: RequestOutcome) {
         let (name, weight) = (self.name, self.weight);
         self.pacer.ledger.update(|account, now| account.settle(name, weight, outcome, now)).await;
         self.settled = true;
@@ -309,7 +309,9 @@ impl Drop for Permit {
     fn drop(&mut self) {
         if !self.settled {
             let (name, weight) = (self.name, self.weight);
-            self.pacer.ledger.update_later(move |account, now| account.settle(name, weight, Outcome::Unknown, now));
+            self.pacer
+                .ledger
+                .update_later(move |account, now| account.settle(name, weight, RequestOutcome::Unknown, now));
         }
     }
 }

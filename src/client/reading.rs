@@ -246,12 +246,12 @@ mod tests {
 
     #[test]
     fn nulls_in_records_are_absent_fields_and_unknown_numbers() {
-        use crate::protocol::{MarketsPage, records::Market};
+        use crate::protocol::{MarketsPage, records::MarketListing};
         let text = r#"{"symbols":[null,{"exchange":"X","coin":null,"lastPrice":null,"prices":[0.5,null,1],
             "new":{"a":null,"b":[null,"c"]},"predictionMarkets":[{"outcomes":["Yes",null],"closed":null}]}],
             "nextOffset":null}"#;
         let page: MarketsPage = record(serde_json::from_str(text).unwrap(), None).unwrap();
-        let Market { exchange, coin, last_price, prices, extra, prediction_markets, .. } = &page.symbols[0];
+        let MarketListing { exchange, coin, last_price, prices, extra, prediction_markets, .. } = &page.symbols[0];
         assert_eq!((page.symbols.len(), exchange.as_str(), coin.as_str(), *last_price), (1, "X", "", 0.0));
         assert!(prices[0] == 0.5 && prices[1].is_nan() && prices[2] == 1.0);
         assert_eq!(extra["new"], serde_json::json!({"b": ["c"]}));

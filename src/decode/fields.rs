@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::error::DecodeError;
-use super::json::{Name, Reader, Result};
+use super::json::{FieldName, Reader, Result};
 use super::names::Names;
 use super::values::Values;
 use crate::columns::pages::expect;
@@ -45,7 +45,7 @@ impl Fields {
     /// The columns of known fields; unknown ones are added as they come.
     pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
         let every: Vec<Builder> = fields.iter().map(|field| Builder::known(field, names)).collect();
-        let marks = every.iter().map(|field| Name::new(field.wire.as_bytes()).mark).collect();
+        let marks = every.iter().map(|field| FieldName::new(field.wire.as_bytes()).mark).collect();
         Self { every, marks, rows: 0, wrapped, names: names.clone() }
     }
 
@@ -96,7 +96,7 @@ impl Fields {
 
     /// The field of that name. Keys mostly come in the order of the row before: it looks there first.
     #[inline]
-    pub(super) fn find(&self, name: Name<'_>, expected: usize) -> Option<usize> {
+    pub(super) fn find(&self, name: FieldName<'_>, expected: usize) -> Option<usize> {
         let is = |index: usize| {
             let wire = self.every[index].wire.as_bytes();
             wire.len() == name.bytes.len() && (wire.len() <= 8 || wire == name.bytes)
@@ -209,12 +209,12 @@ impl Fields {
         }
         let field = Builder::unknown(key, name, self.rows);
         self.every.push(field);
-        self.marks.push(Name::new(key.as_bytes()).mark);
+        self.marks.push(FieldName::new(key.as_bytes()).mark);
         self.every.len() - 1
     }
 
     /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
-    pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
         // Not collected in place: what is left over of the larger fields would be cut off and copied.
         let mut columns = Vec::with_capacity(self.every.len());
         for field in self.every {
@@ -252,7 +252,7 @@ impl Fields {
 
     /// The finished columns of fields that are all known and hold doubles or times, and nothing is left of their rows;
     /// `None` where others are among them.
-    pub(super) fn take(&mut self) -> Option<Vec<(columns::Name, Column)>> {
+    pub(super) fn take(&mut self) -> Option<Vec<(columns::ColumnName, Column)>> {
         let plain = |field: &Builder| field.known && matches!(field.values, Values::Float(_) | Values::Time(_));
         if !self.names.are_neutral() || !self.every.iter().all(plain) {
             return None;

@@ -9,7 +9,7 @@ use super::json::{Next, Reader, Result};
 use super::names::Names;
 use super::settle::plain_time;
 use super::table::{Mark, Table};
-use crate::columns::{Column, NO_TIME, Name, Raw, Series, arrange, join};
+use crate::columns::{Column, ColumnName, NO_TIME, Raw, Series, arrange, join};
 use crate::protocol::data_type::UNKNOWN_TYPE;
 use crate::protocol::{DataType, SeriesId, Shape, TypeSpec};
 
@@ -207,7 +207,7 @@ pub(super) fn nothing(id: Arc<SeriesId>) -> Series {
 }
 
 /// A profile's list holds price, buy volume and sell volume of each level (supplement 4).
-fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
+fn check_triplets(columns: &[(ColumnName, Column)], start: usize) -> Result<()> {
     let Some((_, Column::List(list))) = columns.iter().find(|(name, _)| name == "profile") else { return Ok(()) };
     match (0..list.len()).find(|&row| !list.row(row).len().is_multiple_of(3)) {
         None => Ok(()),
@@ -220,7 +220,7 @@ fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
 }
 
 /// Takes the times out of a column of timestamps that are not all times.
-fn odd_times(columns: &mut Vec<(Name, Column)>) -> Vec<i64> {
+fn odd_times(columns: &mut Vec<(ColumnName, Column)>) -> Vec<i64> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
     let mut times = vec![NO_TIME; rows];
     let odd = columns.iter_mut().find_map(|(name, column)| match column {

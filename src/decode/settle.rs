@@ -11,11 +11,11 @@ use super::number;
 use super::table::Table;
 use super::values::is_exact;
 use crate::clock::{UnixNanos, UnixSecond};
-use crate::columns::{self, Column, List, NO_TIME, Raw, Rows, Series};
+use crate::columns::{self, Column, List, NO_TIME, RaggedRows, Raw, Series};
 use crate::protocol::data_type::{TIMESTAMP, UNKNOWN_TYPE};
 use crate::protocol::{Field, FieldKind};
 
-type Columns = Vec<(columns::Name, Column)>;
+type Columns = Vec<(columns::ColumnName, Column)>;
 
 /// The column of fields beyond those that have columns.
 const MORE_FIELDS: &str = "more_fields";
@@ -73,12 +73,15 @@ fn settle_columns(columns: Columns, fields: &'static [Field], reserved: &[&str],
                 known.push((name, column.unwrap_or_else(|| without_values(kind, raw.len()))));
             }
             Column::Raw(raw) => unknown.push((name, raw)),
-            Column::Rows(Rows { offsets, columns }) => {
+            Column::Rows(RaggedRows { offsets, columns }) => {
                 let FieldKind::Rows(inner) = field.map_or(FieldKind::Text, |field| field.kind) else {
-                    known.push((name, Column::Rows(Rows { offsets, columns })));
+                    known.push((name, Column::Rows(RaggedRows { offsets, columns })));
                     continue;
                 };
-                known.push((name, Column::Rows(Rows { offsets, columns: settle_columns(columns, inner, &[], depth) })));
+                known.push((
+                    name,
+                    Column::Rows(RaggedRows { offsets, columns: settle_columns(columns, inner, &[], depth) }),
+                ));
             }
             column => known.push((name, column)),
         }
@@ -293,7 +296,7 @@ fn records(raw: &Raw, depth: usize) -> Option<Column> {
         }
         offsets.push(table.len() as i64);
     }
-    Some(Column::Rows(Rows { offsets, columns: settle_columns(table.finish(), &[], &[], depth) }))
+    Some(Column::Rows(RaggedRows { offsets, columns: settle_columns(table.finish(), &[], &[], depth) }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::fields::Fields;
-use super::json::{Name, Reader, Result};
+use super::json::{FieldName, Reader, Result};
 use super::names::Names;
 use super::row_templates::RowTemplates;
 use crate::columns::{self, Column};
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// The finished columns of such a table.
-    pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::ColumnName, Column)> {
         // One that unknown fields, or rows of their own, have not changed is kept.
         let Some(columns) = self.fields.take() else { return self.finish() };
         self.templates.start_over();
@@ -160,7 +160,7 @@ impl Table {
         if take(reader, key)? {
             return Ok(());
         }
-        let index = match self.fields.find(Name::new(key.as_bytes()), *expected) {
+        let index = match self.fields.find(FieldName::new(key.as_bytes()), *expected) {
             Some(index) => index,
             None if self.fields.is_wrapper(reader)? => return self.fill(reader, expected, take),
             None if self.fields.is_full() => return self.fields.add_to_more_fields(reader, key),
@@ -190,7 +190,7 @@ impl Table {
     }
 
     /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
-    pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
         let mut columns = self.fields.finish();
         let mut records = self.records.into_iter();
         for (_, column) in &mut columns {

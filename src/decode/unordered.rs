@@ -4,7 +4,7 @@
 use super::batch::BATCH;
 use super::delimiters::View;
 use super::fields::Fields;
-use super::json::{Name, Reader};
+use super::json::{FieldName, Reader};
 use super::values::{Values, is_numbers, push_texts};
 
 /// Most fields: one bit each.
@@ -70,7 +70,7 @@ impl Unordered {
         at += (*bytes.get(at)? == b'{').then_some(1)?;
         let (mut present, mut with_part) = (0u64, 0u64);
         loop {
-            let name = Name::at(bytes.get(at..)?)?;
+            let name = FieldName::at(bytes.get(at..)?)?;
             at += name.bytes.len() + 3;
             let field = fields.find(name, usize::MAX).filter(|field| *field < FIELDS)?;
             let bit = 1 << field;

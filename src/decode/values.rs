@@ -8,7 +8,7 @@ use super::kernel::Kernel;
 use super::number;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::pages::{fit, reserve};
-use crate::columns::{Column, List, NO_TIME, Raw, Rows};
+use crate::columns::{Column, List, NO_TIME, RaggedRows, Raw};
 use crate::protocol::FieldKind;
 
 /// Values, one for each row.
@@ -182,7 +182,7 @@ impl Values {
             Self::Time(values) => Column::Time(fitted(values)),
             Self::Text(values) => Column::Text(values),
             Self::List(list) => Column::List(List { offsets: fitted(list.offsets), values: fitted(list.values) }),
-            Self::Records(offsets) => Column::Rows(Rows { offsets, columns: Vec::new() }),
+            Self::Records(offsets) => Column::Rows(RaggedRows { offsets, columns: Vec::new() }),
         })
     }
 }

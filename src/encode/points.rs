@@ -5,7 +5,7 @@ use super::body::Body;
 use super::number::{double, integer};
 use super::piece::Piece;
 use crate::clock::{SECOND, UnixNanos};
-use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Raw, Rows, SPLIT, Series};
+use crate::columns::{Column, ColumnName, LEVELS, List, NO_TIME, RaggedRows, Raw, SPLIT, Series};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
@@ -155,7 +155,7 @@ enum Cells<'a> {
     Bids(&'a List, &'a [i64]),
     /// The other pairs of a snapshot.
     Asks(&'a List, &'a [i64]),
-    Rows(&'a Rows, Vec<Part<'a>>),
+    Rows(&'a RaggedRows, Vec<Part<'a>>),
 }
 
 impl<'a> Part<'a> {
@@ -280,7 +280,7 @@ fn time(out: &mut Vec<u8>, time: UnixNanos) {
 }
 
 /// The fields of the table in its order, then the columns that it does not know under their own names.
-fn parts<'a>(fields: &[Field], columns: &'a [(Name, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
+fn parts<'a>(fields: &[Field], columns: &'a [(ColumnName, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
     let find = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let mut parts = Vec::with_capacity(columns.len() + 1);
     for field in fields {

@@ -7,7 +7,9 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::cells::{Cells, Field, RasterError, Side, check_field, check_height, check_offsets, runs, volume};
+use super::cells::{
+    LevelSide, RaggedLevels, RasterError, VolumeField, check_field, check_height, check_offsets, runs, volume,
+};
 use super::place::Rows;
 use crate::columns::pages;
 use crate::columns::parallel::{share, threads};
@@ -56,12 +58,12 @@ impl Packed {
         offsets: &[i64],
         split: &[i64],
         height: f64,
-        field: Field,
+        field: VolumeField,
     ) -> Result<Option<Self>, RasterError> {
         check_offsets(offsets, levels.len(), split)?;
         check_field::<F>(field)?;
         check_height(height)?;
-        let stretch_of = |snapshot| runs(offsets, split, snapshot, Side::Both).unwrap_or([0..0, 0..0]);
+        let stretch_of = |snapshot| runs(offsets, split, snapshot, LevelSide::Both).unwrap_or([0..0, 0..0]);
         let all = || (0..offsets.len() - 1).flat_map(stretch_of).map(|run| &levels[run]);
         let ends = |run: &[[f64; F]]| Some((run.first()?[0], run.last()?[0]));
         let (low, high) = all()
@@ -112,7 +114,7 @@ impl Packed {
     }
 
     /// Whether these are the levels of the cells, as far as their numbers tell.
-    pub(super) fn is_of<const F: usize>(&self, cells: &Cells<'_, F>) -> bool {
+    pub(super) fn is_of<const F: usize>(&self, cells: &RaggedLevels<'_, F>) -> bool {
         self.levels == cells.levels.len() && self.stretches.len() == 2 * cells.starts.len()
     }
 
@@ -179,7 +181,7 @@ impl PriceGrid {
 /// Packed levels before a view.
 pub(super) struct Painter<'a> {
     packed: &'a Packed,
-    side: Side,
+    side: LevelSide,
     split: &'a [i64],
     /// For each row of pixels, the places whose cells take it.
     rows: Vec<Range<usize>>,
@@ -194,7 +196,7 @@ pub(super) struct Line {
 }
 
 impl<'a> Painter<'a> {
-    pub(super) fn new(packed: &'a Packed, rows: Rows, side: Side, split: &'a [i64]) -> Self {
+    pub(super) fn new(packed: &'a Packed, rows: Rows, side: LevelSide, split: &'a [i64]) -> Self {
         let rows = packed.places(rows);
         let taken = || rows.iter().filter(|places| !places.is_empty());
         let start = taken().map(|places| places.start).min().unwrap_or_default();
@@ -231,9 +233,9 @@ impl<'a> Painter<'a> {
         let is_split = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
         let [bids, asks] = [2 * snapshot, 2 * snapshot + 1].map(|number| self.packed.stretches[number]);
         let stretches: &[Stretch] = match self.side {
-            Side::Both => &[bids, asks],
-            Side::Bids if is_split => &[bids],
-            Side::Asks if is_split => &[asks],
+            LevelSide::Both => &[bids, asks],
+            LevelSide::Bids if is_split => &[bids],
+            LevelSide::Asks if is_split => &[asks],
             _ => return false,
         };
         for stretch in stretches {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::archive::Archive;
 use super::coverage::{add_all, within};
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::key_writer::KeyWriter;
 use super::ledger::{self, Ledger, Part, Pending, part_name};
 use super::part_file;
@@ -42,7 +42,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
     /// cannot be written; [`ArchiveFault::File`] when it holds a link in place of a file or folder.
-    pub fn try_writer(&self, key: &Key) -> Result<Option<KeyWriter>, ArchiveFault> {
+    pub fn try_writer(&self, key: &ArchiveKey) -> Result<Option<KeyWriter>, ArchiveFault> {
         let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
         self.store.check(&key.folder())?;
         let aside = self.claim(&key.source, &key.name)?.into_iter().collect();

@@ -3,7 +3,7 @@
 use super::archive::Archive;
 use super::coverage::{gaps, within};
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::ledger::{self, Ledger};
 use super::partition::partitions;
 use super::rows::joined;
@@ -15,7 +15,7 @@ use crate::columns::Series;
 #[derive(Debug)]
 pub struct KeyWriter {
     pub(super) archive: Archive,
-    pub(super) key: Key,
+    pub(super) key: ArchiveKey,
     pub(super) ledger: Ledger,
     /// The ledger that a new one takes the place of.
     pub(super) ledger_seen: Version,

@@ -4,7 +4,7 @@
 //! known so long after their close: at most twice as long as they really were, and never sooner.
 
 use super::coverage::{gaps, within};
-use super::key::Key;
+use super::key::ArchiveKey;
 use crate::clock::{MICROS_PER_SECOND, UnixMicros, UnixSecond, Window};
 
 /// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
@@ -32,21 +32,21 @@ impl Known {
     }
 
     /// What of it was known at a moment.
-    pub(super) fn by(self, key: &Key, moment: UnixMicros) -> Option<Window> {
+    pub(super) fn by(self, key: &ArchiveKey, moment: UnixMicros) -> Option<Window> {
         let closed = key.closed(UnixMicros(moment.0.saturating_sub(self.lag * MICROS_PER_SECOND)).second()).0;
         let Window { from, to } = self.window;
         (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
     }
 
     /// The moment at which all of it was known; `None` where nobody noted it.
-    pub(super) fn whole(self, key: &Key) -> Option<UnixMicros> {
+    pub(super) fn whole(self, key: &ArchiveKey) -> Option<UnixMicros> {
         let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
         (self != Self { at: UnixMicros(0), lag: 0, ..self })
             .then(|| self.at.max(if self.lag > 0 { UnixSecond(closed()).micros() } else { UnixMicros(i64::MIN) }))
     }
 
     /// How long after their close such buckets are known; `None` where they were not asked as they closed.
-    fn promptness(&self, key: &Key) -> Option<i64> {
+    fn promptness(&self, key: &ArchiveKey) -> Option<i64> {
         if self.lag > 0 {
             return Some(self.lag);
         }
@@ -55,7 +55,7 @@ impl Known {
     }
 
     /// It and the one that follows, as one.
-    fn and(&self, next: &Self, key: &Key) -> Option<Self> {
+    fn and(&self, next: &Self, key: &ArchiveKey) -> Option<Self> {
         if self.window.to != next.window.from {
             return None;
         }
@@ -77,7 +77,7 @@ impl Known {
 }
 
 /// Notes that a window came to be known at a moment, as far as it was not before.
-pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: UnixMicros) {
+pub(super) fn note(set: &mut Vec<Known>, key: &ArchiveKey, window: Window, at: UnixMicros) {
     let before: Vec<Window> = set.iter().map(|known| known.window).collect();
     for gap in gaps(&before, window) {
         let mut place = set.partition_point(|known| known.window.from < gap.from);
@@ -135,9 +135,9 @@ mod tests {
 
     const MINUTE: i64 = 60;
 
-    fn key() -> Key {
+    fn key() -> ArchiveKey {
         let query = PointsQuery { data_type: "T".into(), interval: Some("MINUTE".into()), ..PointsQuery::default() };
-        Key::new("https://host", &query).unwrap()
+        ArchiveKey::new("https://host", &query).unwrap()
     }
 
     /// The first moment at which a bucket is known.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::checksum::{sha256, xxh3};
 use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, is_key};
+use super::key::{ArchiveKey, is_key};
 use super::known::{Known, forget, known_of, note, shared};
 use super::store::{Found, own};
 use crate::clock::{UnixMicros, Window};
@@ -114,7 +114,7 @@ pub(super) fn key_of(name: &str) -> Option<&str> {
 }
 
 /// Name of a key's file for a partition.
-pub(super) fn part_name(key: &Key, partition: &str) -> String {
+pub(super) fn part_name(key: &ArchiveKey, partition: &str) -> String {
     format!("{}/date={partition}/part.parquet", key.folder())
 }
 
@@ -139,7 +139,7 @@ impl Pending {
 }
 
 impl Ledger {
-    pub(super) fn new(key: &Key) -> Self {
+    pub(super) fn new(key: &ArchiveKey) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -194,7 +194,7 @@ impl Ledger {
     }
 
     /// Adds to what was asked, at a moment, where that is known.
-    pub(super) fn ask(&mut self, key: &Key, more: &[Window], at: Option<UnixMicros>) {
+    pub(super) fn ask(&mut self, key: &ArchiveKey, more: &[Window], at: Option<UnixMicros>) {
         let (mut asked, mut learned) = (self.asked(), self.learned());
         for window in more {
             if let Some(at) = at {
@@ -236,7 +236,7 @@ impl Ledger {
     }
 
     /// Takes what is coming for what is there, or back. A vintage is put in place first: where the file arrived, it did.
-    pub(super) fn settle(&mut self, key: &Key, partition: &str, arrived: bool) {
+    pub(super) fn settle(&mut self, key: &ArchiveKey, partition: &str, arrived: bool) {
         let Some(pending) = self.pending.remove(partition).filter(|_| arrived) else { return };
         self.ask(key, &pending.windows(), pending.at);
         self.vintages.extend(pending.vintage);
@@ -264,9 +264,9 @@ mod tests {
     use super::*;
     use crate::protocol::PointsQuery;
 
-    fn key() -> Key {
+    fn key() -> ArchiveKey {
         let query = PointsQuery { data_type: "T".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
-        Key::new("https://host", &query).unwrap()
+        ArchiveKey::new("https://host", &query).unwrap()
     }
 
     fn state(bytes: &[u8]) -> FileState {
@@ -310,6 +310,6 @@ mod tests {
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 4, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
-        assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);
+        assert_eq!(state(&Ledger::new(&ArchiveKey::new("s", &other).unwrap()).seal()), FileState::Foreign);
     }
 }

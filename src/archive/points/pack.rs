@@ -228,9 +228,9 @@ fn weave(mut parts: Vec<Column>) -> Option<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Name;
+    use crate::columns::ColumnName;
 
-    fn series(side: &str, times: &[i64], columns: Vec<(Name, Column)>, shape: Shape) -> Series {
+    fn series(side: &str, times: &[i64], columns: Vec<(ColumnName, Column)>, shape: Shape) -> Series {
         let id = SeriesId {
             data_type: Some("T".into()),
             side: Some(side.into()),

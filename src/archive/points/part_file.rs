@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use sha2::{Digest, Sha256};
 
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, VERSION};
+use super::key::{ArchiveKey, VERSION};
 use super::pack::{Packed, pack, unpack};
 use crate::archive::parquet_read::{metadata_of, table_of};
 use crate::archive::parquet_write::parquet_bytes;
@@ -45,7 +45,7 @@ impl Kind {
 }
 
 /// Bytes of a file with these series, which answer for these windows.
-pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
+pub(super) fn to_bytes(key: &ArchiveKey, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
     let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
     bytes_of(Kind::Part, key, &windows, series)
 }
@@ -53,7 +53,7 @@ pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Resu
 /// Bytes of a file with these series, which says what they are of.
 pub(super) fn bytes_of(
     kind: Kind,
-    key: &Key,
+    key: &ArchiveKey,
     windows: &impl Serialize,
     series: &[Series],
 ) -> Result<Vec<u8>, ArchiveFault> {
@@ -99,7 +99,7 @@ pub(super) fn contents<W: DeserializeOwned>(
 }
 
 /// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.
-pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
+pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
     let (windows, rows) = examine_of::<Vec<(i64, i64)>>(Kind::Part, key, path, bytes)?;
     Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
 }
@@ -107,7 +107,7 @@ pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Windo
 /// What a file of unknown state says of its windows, and its rows, where it is a whole file of this kind and key.
 pub(super) fn examine_of<W: DeserializeOwned>(
     kind: Kind,
-    key: &Key,
+    key: &ArchiveKey,
     path: &str,
     bytes: &Bytes,
 ) -> Result<(W, u64), ArchiveFault> {
@@ -155,7 +155,7 @@ fn find<'a>(metadata: &'a Metadata, name: &str) -> Option<&'a str> {
     metadata.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-fn content(key: &Key, windows: &str, series: &str, table: &Table) -> String {
+fn content(key: &ArchiveKey, windows: &str, series: &str, table: &Table) -> String {
     let mut values = ContentHash::default();
     values.update(table);
     let mut whole = Sha256::new();

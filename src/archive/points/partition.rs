@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-use super::key::Key;
+use super::key::ArchiveKey;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
 /// The file of times that no calendar knows.
@@ -30,7 +30,7 @@ pub(super) struct Partition {
 }
 
 /// The files that a window touches, in order of time.
-pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
+pub(super) fn partitions(key: &ArchiveKey, window: Window) -> Vec<Partition> {
     let span = span(key);
     let mut parts = Vec::new();
     let mut from = window.from;
@@ -44,7 +44,7 @@ pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
 }
 
 /// All that the file of that name may hold; `None` for a name that no file has.
-pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
+pub(super) fn named(key: &ArchiveKey, name: &str) -> Option<Window> {
     if name == NONE {
         return Some(Window::ALWAYS);
     }
@@ -54,7 +54,7 @@ pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
 }
 
 /// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
-fn span(key: &Key) -> Span {
+fn span(key: &ArchiveKey) -> Span {
     match key.interval.seconds {
         SECONDS_PER_DAY.. => Span::Year,
         3_601.. => Span::Month,
@@ -84,7 +84,7 @@ fn around(span: Span, at: UnixSecond) -> (String, i64, i64) {
 }
 
 /// Whether a partition may hold rows of a window.
-pub(super) fn touches(key: &Key, name: &str, window: Window) -> bool {
+pub(super) fn touches(key: &ArchiveKey, name: &str, window: Window) -> bool {
     named(key, name).is_none_or(|whole| whole.touches(window))
 }
 
@@ -98,7 +98,7 @@ mod tests {
             PointsQuery { data_type: data_type.into(), interval: Some(interval.into()), ..PointsQuery::default() };
         let at = |text: &str| text.parse::<Timestamp>().unwrap().as_second();
         let window = Window { from: at(from), to: at(to) };
-        let key = Key::new("s", &query).unwrap();
+        let key = ArchiveKey::new("s", &query).unwrap();
         let parts = partitions(&key, window);
         assert!(parts.windows(2).all(|two| two[0].window.to == two[1].window.from));
         assert!(parts.iter().all(|part| named(&key, &part.name) == Some(part.whole)));

@@ -4,7 +4,7 @@ use super::archive::{AT_ONCE, Archive};
 use super::checksum::sha256;
 use super::coverage::{add_all, gaps};
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::known::{Known, shared, without};
 use super::ledger::Ledger;
 use super::partition::touches;
@@ -39,7 +39,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
-    pub fn known(&self, key: &Key, moment: UnixMicros) -> Result<Vec<Window>, ArchiveFault> {
+    pub fn known(&self, key: &ArchiveKey, moment: UnixMicros) -> Result<Vec<Window>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
             if lost(key, ledger, &[], moment).is_some() {
                 return Ok(Vec::new());
@@ -62,7 +62,7 @@ impl Archive {
     /// [`ArchiveFault::File`] where a file is not what was written.
     pub fn read_as_of<'a>(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         scan: impl Into<Scan<'a>>,
         moment: UnixMicros,
     ) -> Result<Vec<Series>, ArchiveFault> {
@@ -79,7 +79,12 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::read`].
-    pub fn read_uncorrected(&self, key: &Key, window: Window, moment: UnixMicros) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read_uncorrected(
+        &self,
+        key: &ArchiveKey,
+        window: Window,
+        moment: UnixMicros,
+    ) -> Result<Vec<Series>, ArchiveFault> {
         let read = self.in_peace(key, |ledger| {
             let is_later = |vintage: &ledger::Vintage| !vintage.dropped && vintage.replaced > moment;
             if ledger.vintages.values().any(is_later) {
@@ -97,7 +102,7 @@ impl Archive {
     /// Why nothing of a window, or of all that is kept, was known at a moment.
     pub fn nothing_known(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         window: Option<Window>,
         moment: UnixMicros,
     ) -> Result<ArchiveFault, ArchiveFault> {
@@ -113,7 +118,7 @@ impl Archive {
     /// What was replaced after `moment`, and current rows for the rest; of both what was known by another moment.
     fn read_then(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         ledger: &Ledger,
         scan: Scan<'_>,
         moment: UnixMicros,
@@ -141,7 +146,7 @@ impl Archive {
     }
 
     /// Whether there are vintages that were replaced at a moment or before.
-    pub fn has_vintages(&self, key: &Key, before: UnixMicros) -> Result<bool, ArchiveFault> {
+    pub fn has_vintages(&self, key: &ArchiveKey, before: UnixMicros) -> Result<bool, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(false) };
         let ledger = self.settled(key, ledger)?;
         Ok(ledger.vintages.values().any(|vintage| !vintage.dropped && vintage.replaced <= before))
@@ -151,7 +156,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
-    pub fn vintages(&self, key: &Key) -> Result<Vec<Replaced>, ArchiveFault> {
+    pub fn vintages(&self, key: &ArchiveKey) -> Result<Vec<Replaced>, ArchiveFault> {
         let opened =
             self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, UnixMicros(i64::MIN)))?;
         let mut found = Vec::new();
@@ -188,7 +193,7 @@ impl Archive {
     /// has changed meanwhile. `None` where there is no ledger.
     pub(super) fn in_peace<T>(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         work: impl Fn(&Ledger) -> Result<T, ArchiveFault>,
     ) -> Result<Option<T>, ArchiveFault> {
         let mut before = None;
@@ -206,7 +211,7 @@ impl Archive {
     /// The vintages that touch a window and were replaced after a moment, in that order.
     fn open_vintages(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         ledger: &Ledger,
         window: Window,
         moment: UnixMicros,
@@ -234,7 +239,7 @@ impl Archive {
 }
 
 /// Takes what some buckets cover out of what is looked for, and tells what of it was known at a moment.
-fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
+fn take(key: &ArchiveKey, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
     let cut =
         |known: &Known| shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect();
     let covered: Vec<Known> = known.iter().flat_map(|known| -> Vec<Known> { cut(known) }).collect();
@@ -244,7 +249,7 @@ fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) 
 }
 
 /// Why nobody can tell any more what was known at a moment, where that is so.
-fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
+fn lost(key: &ArchiveKey, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
         "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",
@@ -254,7 +259,7 @@ fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> O
     Some(ArchiveFault::NotKnown { what: key.label(), missing: missing.to_vec(), problem })
 }
 
-fn not_yet(key: &Key, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
+fn not_yet(key: &ArchiveKey, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
     let problem = match missing.as_slice() {
         [] => format!("nothing of it was known yet at {}", spelt(moment)),
         [only] => format!("{} to {} was not known yet at {}", utc(only.from), utc(only.to), spelt(moment)),

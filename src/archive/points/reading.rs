@@ -5,7 +5,7 @@ use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::ledger::{self, Ledger, Part};
 use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
@@ -27,7 +27,7 @@ const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 const DENSE: u64 = 4;
 
 /// A file that is there, with its values as far as they can be put in their places.
-struct Checked {
+struct CheckedFile {
     name: String,
     bytes: Bytes,
     open: Option<Open>,
@@ -41,7 +41,12 @@ enum Made {
 
 impl Archive {
     /// The rows of a window from its files.
-    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
+    pub(super) fn read_parts(
+        &self,
+        key: &ArchiveKey,
+        ledger: &Ledger,
+        scan: Scan<'_>,
+    ) -> Result<Vec<Series>, ArchiveFault> {
         let touched = |name: &&String| partition::touches(key, name, scan.window);
         let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
         partitions.sort_unstable();
@@ -66,11 +71,11 @@ impl Archive {
     /// not to be there.
     fn check(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         ledger: &Ledger,
         partitions: &[&String],
         scan: Scan<'_>,
-    ) -> Result<Vec<Checked>, ArchiveFault> {
+    ) -> Result<Vec<CheckedFile>, ArchiveFault> {
         let names: Vec<String> = partitions.iter().map(|partition| ledger::part_name(key, partition)).collect();
         // Behind a network all are asked at once; here, whoever checks a file reads it: it is still in the caches.
         let mut found = Vec::new();
@@ -84,7 +89,7 @@ impl Archive {
             let found = found.map_or_else(|| self.store.read(&name), Ok)?;
             let bytes = found.map(|found| found.bytes);
             self.is_named(key, ledger, partition, &name, bytes.as_ref())?;
-            Ok(bytes.map(|bytes| Checked { open: open(&bytes, scan), bytes, name }))
+            Ok(bytes.map(|bytes| CheckedFile { open: open(&bytes, scan), bytes, name }))
         });
         checked.into_iter().filter_map(Result::transpose).collect()
     }
@@ -92,7 +97,7 @@ impl Archive {
     /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
     pub(super) fn read_part(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         ledger: &Ledger,
         partition: &str,
         name: &str,
@@ -106,7 +111,7 @@ impl Archive {
     /// Refuses a file that neither the ledger names nor a writer has just put in its place.
     fn is_named(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         ledger: &Ledger,
         partition: &str,
         name: &str,
@@ -124,7 +129,7 @@ impl Archive {
 
 impl Made {
     /// What is made with the next files' rows.
-    fn with(self, files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with(self, files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         let mut made = self;
         let mut left = files.into_iter().peekable();
         while left.peek().is_some() {
@@ -141,7 +146,7 @@ impl Made {
         Ok(made)
     }
 
-    fn with_some(mut self, mut files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with_some(mut self, mut files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         if let Self::Placed(placing) = &mut self {
             let open: Option<Vec<Open>> = files.iter_mut().map(|file| file.open.take()).collect();
             if open.is_some_and(|open| placing.add(&open)) {

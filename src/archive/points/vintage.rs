@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::known::{Known, shared};
 use super::ledger::{Ledger, Part, Vintage};
 use super::part_file::{Kind, bytes_of, contents, examine_of};
@@ -25,17 +25,17 @@ struct About {
 }
 
 /// The folder of a key's vintages.
-pub(super) fn folder(key: &Key) -> String {
+pub(super) fn folder(key: &ArchiveKey) -> String {
     own(&format!("vintages/{}", key.name))
 }
 
 /// The file of that name.
-pub(super) fn file(key: &Key, name: &str) -> String {
+pub(super) fn file(key: &ArchiveKey, name: &str) -> String {
     format!("{}/{name}.vintage", folder(key))
 }
 
 /// The name of a file; `None` for one that this package does not give.
-pub(super) fn name_of<'a>(key: &Key, file: &'a str) -> Option<&'a str> {
+pub(super) fn name_of<'a>(key: &ArchiveKey, file: &'a str) -> Option<&'a str> {
     let name = file.strip_prefix(&folder(key))?.strip_prefix('/')?.strip_suffix(".vintage")?;
     number(name).map(|_| name)
 }
@@ -64,7 +64,7 @@ pub(super) fn next_number(ledger: &Ledger) -> u64 {
 
 /// A vintage and its file. Without windows it stands for one that was dropped.
 pub(super) fn make(
-    key: &Key,
+    key: &ArchiveKey,
     replaced: UnixMicros,
     known: &[Known],
     series: &[Series],
@@ -83,14 +83,14 @@ pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>)
 }
 
 /// What a file of unknown state is, where it is a whole vintage of this key.
-pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
+pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
     let (about, rows) = examine_of::<About>(Kind::Vintage, key, path, bytes)?;
     let part = Part::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }
 
 /// Why a file that is not what the ledger names is none. Nobody can ask again what it held.
-pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+pub(super) fn strange(key: &ArchiveKey, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
     let lost = "what it held cannot be asked again; compact() of a later time drops it";
     let Some(bytes) = bytes else {
         return ArchiveFault::file(path, FileState::Missing, format!("the file is gone, and {lost}"));
@@ -107,7 +107,12 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 }
 
 /// The buckets of some windows in which two readings differ.
-pub(super) fn changed_buckets(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
+pub(super) fn changed_buckets(
+    key: &ArchiveKey,
+    windows: &[Window],
+    before: &[Series],
+    after: &[Series],
+) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
         let start = key.grid().floor(revision.time.second().0);

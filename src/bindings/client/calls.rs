@@ -11,7 +11,7 @@ use crate::bindings::query::{MarketFilters, Query, analytics_query};
 use crate::bindings::times::unix_nanos;
 use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
 use crate::clock::UnixNanos;
-use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, Weight};
+use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, MarketListing, Weight};
 
 impl Client {
     pub(super) fn fetch_points(
@@ -73,7 +73,7 @@ impl Client {
         &self,
         py: Python<'_>,
         filters: MarketFilters,
-    ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Result<Vec<MarketListing>, ClientError>> + Send + use<>> {
         let (client, limit, query) = (self.client(py)?, filters.limit, filters.query(py)?);
         Ok(async move { client.markets(&query, limit).await })
     }

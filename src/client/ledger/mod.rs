@@ -16,7 +16,7 @@ use self::lock::lock;
 use self::redis::RedisLedger;
 use super::config::BudgetScope;
 use super::error::ClientError;
-use super::log::{self, Level, Record};
+use super::log::{self, LogLevel, LogRecord};
 use crate::budget::{Account, Limits};
 use crate::clock::{SharedClock, UnixNanos};
 
@@ -77,10 +77,10 @@ impl Ledger {
     /// were quicker it is called anew with what they left.
     pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
         let value = self.update_quietly(&mut change).await;
-        if log::is_heard(Level::Warning)
+        if log::is_heard(LogLevel::Warning)
             && let Some(words) = lock(&self.own).notice.take()
         {
-            log::emit(Level::Warning, || Record::Notice(words));
+            log::emit(LogLevel::Warning, || LogRecord::Notice(words));
         }
         value
     }

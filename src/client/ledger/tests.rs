@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::budget::{Limits, Outcome, Refusal};
+use crate::budget::{Limits, Refusal, RequestOutcome};
 use crate::client::log::{Listener, listening};
 use crate::clock::{ManualClock, RunningClock, SECOND, UnixSecond};
 use crate::protocol::Weight;
@@ -175,7 +175,7 @@ async fn a_place_that_cannot_be_used_stops_nobody_and_is_reported_once() {
     let records = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&records);
     let listener = Listener {
-        least: Level::Warning,
+        least: LogLevel::Warning,
         on_record: Arc::new(move |record| heard.lock().unwrap().push(record.to_string())),
     };
     let spend = async {
@@ -326,7 +326,7 @@ async fn machines_share_a_budget_by_redis() {
     while take(&one, 3, 1).await.is_err() {
         assert!(Instant::now() < patience);
     }
-    one.update(|account, now| account.settle(3, Weight(1), Outcome::NotSent, now)).await;
+    one.update(|account, now| account.settle(3, Weight(1), RequestOutcome::NotSent, now)).await;
 
     // All at once, from many machines.
     let taken = Arc::new(AtomicUsize::new(0));

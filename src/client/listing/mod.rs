@@ -18,7 +18,7 @@ use super::inner::{Client, Inner};
 use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
-use crate::archive::points::{Archive, Key, gaps};
+use crate::archive::points::{Archive, ArchiveKey, gaps};
 use crate::clock::UnixNanos;
 
 impl Client {
@@ -98,7 +98,7 @@ impl Inner {
             return false;
         }
         let Some(archive) = archive.or(self.archive.as_ref()) else { return true };
-        let Some(key) = Key::new(&self.source, &request.query) else { return true };
+        let Some(key) = ArchiveKey::new(&self.source, &request.query) else { return true };
         match blocking(archive, &key, Archive::asked).await {
             Ok(asked) => !gaps(&asked, window).is_empty(),
             Err(_) => false, // told by the call itself

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::cost::MOST_WAITING;
 use super::gap::StreamItem;
 use crate::client::error::ClientError;
-use crate::client::log::{self, Level, Record};
+use crate::client::log::{self, LogLevel, LogRecord};
 
 /// Most notices that wait to be logged; older ones are left out.
 const NOTICES: usize = 64;
@@ -157,7 +157,7 @@ impl Queue {
                 (std::mem::take(&mut state.notices), state.ended || !state.waiting.is_empty())
             };
             for words in notices {
-                log::emit(Level::Warning, || Record::Notice(words));
+                log::emit(LogLevel::Warning, || LogRecord::Notice(words));
             }
             if is_ready {
                 return;

@@ -26,7 +26,7 @@ impl Hasher for AsItIs {
 
 /// Events of one kind, exchange and symbol, which their ids tell apart.
 #[derive(Clone)]
-pub(super) struct Market(DefaultHasher);
+pub(super) struct SeenMarket(DefaultHasher);
 
 /// The latest events by what identifies them.
 #[derive(Default)]
@@ -58,14 +58,14 @@ impl Seen {
     }
 
     /// The market of events that come under `name` with these words in their series.
-    pub(super) fn market(&self, name: &str, kind: &str, exchange: &str, symbol: &str) -> Market {
+    pub(super) fn market(&self, name: &str, kind: &str, exchange: &str, symbol: &str) -> SeenMarket {
         let mut hasher = self.keys.build_hasher();
         (name, kind, exchange, symbol).hash(&mut hasher);
-        Market(hasher)
+        SeenMarket(hasher)
     }
 
     /// Whether the event of a market with an id is new; it then no longer is.
-    pub(super) fn is_new_id(&mut self, market: &Market, id: &str) -> bool {
+    pub(super) fn is_new_id(&mut self, market: &SeenMarket, id: &str) -> bool {
         self.note(identity(market, (true, id)))
     }
 
@@ -83,7 +83,7 @@ impl Seen {
 
 /// 64 bits: an event meets another of 400,000 by chance once in 5 × 10^13 events, years of the busiest streams. Twice as many would
 /// cost a third of the time that an event of a batch takes, since the table would leave the processor's caches.
-fn identity(market: &Market, what: (bool, &str)) -> u64 {
+fn identity(market: &SeenMarket, what: (bool, &str)) -> u64 {
     let mut hasher = market.0.clone();
     what.hash(&mut hasher);
     hasher.finish()

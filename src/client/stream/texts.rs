@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::batch::SharedTable;
-use super::seen::{Market, Seen};
+use super::seen::{Seen, SeenMarket};
 
 /// Series that are looked through one by one; beyond them a table of hashes is faster.
 const FEW: usize = 16;
@@ -19,7 +19,7 @@ pub(super) struct Spelt {
     /// Its place in the stream's table.
     pub(super) place: u32,
     /// Whose events are told apart by their ids.
-    pub(super) market: Market,
+    pub(super) market: SeenMarket,
 }
 
 /// Series that a connection's trades, or its liquidations, were of so far.

@@ -6,7 +6,7 @@ mod listing;
 use std::fmt::Write;
 
 use self::listing::Listed;
-use crate::archive::points::{Archive, ArchiveFault, Key, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, within};
 use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
@@ -66,7 +66,7 @@ impl Archived {
 }
 
 /// The bucket starts that a query means and that have ended; `None` where there are none (supplement 4).
-fn closed(key: &Key, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
+fn closed(key: &ArchiveKey, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
     let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
     let grid = key.grid();
@@ -111,7 +111,8 @@ mod tests {
         let query = |text: &str| PointsQuery::parse(&format!("type=TRADE_AGG&exchange=A&rawSymbol=B&{text}")).unwrap();
         let window = |text: &str, now: i64| {
             let query = query(text);
-            closed(&Key::new("here", &query).unwrap(), &query, UnixSecond(now)).map(|window| (window.from, window.to))
+            closed(&ArchiveKey::new("here", &query).unwrap(), &query, UnixSecond(now))
+                .map(|window| (window.from, window.to))
         };
         assert_eq!(window("interval=MINUTE&from=60&period=120", 1_000), Some((60, 180)));
         assert_eq!(window("interval=MINUTE&from=61&period=120", 1_000), Some((120, 240)));

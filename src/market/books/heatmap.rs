@@ -6,7 +6,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level};
 use crate::market::query::usd::{Converter, Counted};
-use crate::market::raw::Level;
+use crate::market::raw::PriceLevel;
 
 /// `BLOCK_BOOK_SNAPSHOT_AGG`: the last book of each bucket, in blocks. Books of several markets add up. In USD the prices of
 /// a market with another quote are converted by the rate of the minute of its last event, as a candle's close is.
@@ -54,7 +54,7 @@ pub(in crate::market) struct Blocks(Vec<(i64, f64)>);
 
 impl Blocks {
     /// Adds a side's levels.
-    pub(in crate::market) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
+    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &Step, counted: Counted) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
             let price = counted.price(price);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
+    fn blocks(levels: &[PriceLevel], step: f64) -> (Blocks, Step) {
         let (mut blocks, step) = (Blocks::default(), Step::new(step));
         blocks.collect(levels, &step, Counted::Amount);
         (blocks, step)

@@ -2,7 +2,7 @@
 
 use super::store;
 use crate::clock::UnixDay;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::Row;
 use crate::market::ingest::task::{Task, collect};
 use crate::market::query::error::MarketError;
@@ -28,7 +28,7 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The price that values the open interest is the mark price, or else the last price, or else the index.
-fn ticker(row: &Row<'_>) -> Result<Ticker, Fault> {
+fn ticker(row: &Row<'_>) -> Result<Ticker, RowFault> {
     let prices = [
         row.optional(4, "mark_price", false)?,
         row.optional(5, "last_price", false)?,

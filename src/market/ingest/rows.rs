@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::archive::open_plain;
 use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay};
 use crate::decode::Delimited;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::fields;
 use crate::market::ingest::lines::{Line, Lines};
 
@@ -184,13 +184,13 @@ impl<'a> Row<'a> {
 
     /// A field as it is in the file.
     #[inline]
-    pub(in crate::market) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
+    pub(in crate::market) fn text(&self, column: usize) -> Result<&'a [u8], RowFault> {
         Ok(&self.line.block[self.field(column)?])
     }
 
     /// Where a field lies in the block.
     #[inline]
-    fn field(&self, column: usize) -> Result<Range<usize>, Fault> {
+    fn field(&self, column: usize) -> Result<Range<usize>, RowFault> {
         let Line { begin, end, field_ends, .. } = self.line;
         if field_ends.len() != self.layout.width {
             return Err(self.of_other_width());
@@ -214,16 +214,16 @@ impl<'a> Row<'a> {
     }
 
     #[cold]
-    fn of_other_width(&self) -> Fault {
-        Fault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
+    fn of_other_width(&self) -> RowFault {
+        RowFault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
     }
 
     /// A time in microseconds as Unix nanoseconds.
     #[inline]
-    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, Fault> {
+    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
-        let bad = |what: String| Fault::new("timestamp", what);
+        let bad = |what: String| RowFault::new("timestamp", what);
         let short = fields::whole(self.line.block, field);
         let micros =
             short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
@@ -235,7 +235,7 @@ impl<'a> Row<'a> {
 
     /// The number that a field spells.
     #[inline]
-    fn decimal(&self, column: usize) -> Result<Option<f64>, Fault> {
+    fn decimal(&self, column: usize) -> Result<Option<f64>, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
         // White space around a number is passed over, as it is where a whole block is read.
@@ -244,7 +244,7 @@ impl<'a> Row<'a> {
 
     /// A number of at least 0, or above it when `above`.
     #[inline]
-    pub(in crate::market) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, RowFault> {
         match self.decimal(column)? {
             Some(value) if fits(value, above) => Ok(value),
             value => Err(self.no_number(column, name, above, value)),
@@ -252,16 +252,16 @@ impl<'a> Row<'a> {
     }
 
     #[cold]
-    fn no_number(&self, column: usize, name: &str, above: bool, value: Option<f64>) -> Fault {
+    fn no_number(&self, column: usize, name: &str, above: bool, value: Option<f64>) -> RowFault {
         let text = shown(self.text(column).unwrap_or_default());
         if value.is_some_and(|value| value > LARGEST) {
-            return Fault::new(name, format!("{text} is larger than {LARGEST:e}, which no market is"));
+            return RowFault::new(name, format!("{text} is larger than {LARGEST:e}, which no market is"));
         }
-        Fault::new(name, format!("{text} is no number {}", if above { "above 0" } else { "of 0 or more" }))
+        RowFault::new(name, format!("{text} is no number {}", if above { "above 0" } else { "of 0 or more" }))
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
-    pub(in crate::market) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(f64::NAN);
@@ -270,16 +270,16 @@ impl<'a> Row<'a> {
         let wanted = if signed { "" } else { " of 0 or more" };
         value
             .filter(|value| signed || *value >= 0.0)
-            .ok_or_else(|| Fault::new(name, format!("{} is no number{wanted}", shown(text))))
+            .ok_or_else(|| RowFault::new(name, format!("{} is no number{wanted}", shown(text))))
     }
 
     /// One of two words.
     #[inline]
-    pub(in crate::market) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
+    pub(in crate::market) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, RowFault> {
         match self.text(column)? {
             text if text == yes.as_bytes() => Ok(true),
             text if text == no.as_bytes() => Ok(false),
-            text => Err(Fault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
+            text => Err(RowFault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::report::{IngestReport, MOST_PROBLEMS};
 use crate::clock::UnixDay;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{Block, Broken, Row, Rows, fingerprint};
 use crate::market::store::origin::Origin;
 
@@ -35,7 +35,7 @@ pub(in crate::market) struct Tally {
 /// Whoever takes the rows of a file.
 pub(in crate::market) trait Taker {
     /// Takes a row: what is wrong with it, or whether more are wanted.
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault>;
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, RowFault>;
 
     /// Takes all rows of a block at once, and says whether more are wanted. `None` when it has not: then they come one by one.
     fn block(&mut self, _: &mut Block<'_>) -> Option<bool> {
@@ -46,8 +46,8 @@ pub(in crate::market) trait Taker {
 /// Takes them one by one.
 struct OneByOne<Take>(Take);
 
-impl<Take: FnMut(&Row<'_>) -> Result<bool, Fault>> Taker for OneByOne<Take> {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+impl<Take: FnMut(&Row<'_>) -> Result<bool, RowFault>> Taker for OneByOne<Take> {
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, RowFault> {
         self.0(row)
     }
 }
@@ -88,7 +88,7 @@ impl Task<'_> {
         &mut self,
         day: UnixDay,
         columns: &[&str],
-        take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
+        take: impl FnMut(&Row<'_>) -> Result<bool, RowFault>,
     ) -> bool {
         self.read(day, columns, &mut OneByOne(take))
     }
@@ -131,7 +131,7 @@ impl Task<'_> {
     }
 
     /// Counts a row. `false` when the ingest is to end.
-    pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), Fault>) -> bool {
+    pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), RowFault>) -> bool {
         match outcome {
             Ok(()) => self.count_good(tally, 1),
             Err(fault) => {
@@ -206,7 +206,7 @@ pub(in crate::market) fn collect<T>(
     task: &mut Task<'_>,
     day: UnixDay,
     columns: &[&str],
-    read: fn(&Row<'_>) -> Result<T, Fault>,
+    read: fn(&Row<'_>) -> Result<T, RowFault>,
     time: fn(&T) -> i64,
 ) -> Option<Vec<T>> {
     let mut events = Vec::new();

@@ -14,7 +14,7 @@ use crate::market::instruments::filter::{Row, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
 use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
-use crate::protocol::Market;
+use crate::protocol::MarketListing;
 
 const HOUR: i64 = 3_600;
 /// Hourly prices listed in `prices`.
@@ -71,7 +71,7 @@ impl<'a> Figures<'a> {
         };
         let price_change = today.open.zip(last).map(|(open, close)| (close / open - 1.0) * 100.0);
         self.volumes.insert(market, today.worth);
-        let entry = Market {
+        let entry = MarketListing {
             exchange: instrument.exchange.clone(),
             raw_symbol: instrument.raw_symbol.clone(),
             normalized_symbol: instrument.normalized_symbol(),
@@ -85,13 +85,13 @@ impl<'a> Figures<'a> {
             volume_24h_usd: today.worth.unwrap_or(0.0),
             price_change_24h: price_change.unwrap_or(0.0),
             icon_url: self.source.icon_url(market),
-            ..Market::default()
+            ..MarketListing::default()
         };
         Ok(Row { entry, market: Some(market), volume: today.worth, price_change })
     }
 
     /// The entry of a row with the figures that only the entries of a page need.
-    pub(in crate::market) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
+    pub(in crate::market) fn complete(&mut self, mut row: Row) -> Result<MarketListing, MarketError> {
         row.entry.oi_change_24h = self.interest_change(&row)?.unwrap_or(0.0);
         row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {

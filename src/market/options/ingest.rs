@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::chain::{Chain, Contract, Quote};
 use super::store::{self, OptionReading};
 use crate::clock::{SECOND, UnixDay, UnixMinute, UnixNanos};
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{Row, shown, whole};
 use crate::market::ingest::task::Task;
 use crate::market::query::error::MarketError;
@@ -55,20 +55,20 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The root of the symbol, the option, and what is told of it; without a quote where the row tells no volatility.
-fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), Fault> {
+fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), RowFault> {
     let symbol = row.text(0)?;
     let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);
     let root = root.filter(|root| !root.is_empty()).ok_or_else(|| {
-        Fault::new("symbol", format!("{} is no option's, such as BTC-27DEC24-100000-C", shown(symbol)))
+        RowFault::new("symbol", format!("{} is no option's, such as BTC-27DEC24-100000-C", shown(symbol)))
     })?;
     let time = row.time(1)?;
     let put = row.either(2, "type", "put", "call")?;
     let strike = row.number(3, "strike_price", true)?;
     let expiry = row.text(4)?;
-    let expiry = whole(expiry)
-        .filter(|micros| *micros > 0)
-        .and_then(|micros| micros.checked_mul(1_000))
-        .ok_or_else(|| Fault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry))))?;
+    let expiry =
+        whole(expiry).filter(|micros| *micros > 0).and_then(|micros| micros.checked_mul(1_000)).ok_or_else(|| {
+            RowFault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry)))
+        })?;
     let volatility = row.optional(5, "mark_iv", false)?;
     let quote = Quote {
         time: UnixNanos(time),

@@ -10,7 +10,7 @@ use crate::market::query::error::MarketError;
 use crate::market::raw::{
     PREDICTION_VENUE, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, Source,
 };
-use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
+use crate::protocol::{MarketListing, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
 /// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
@@ -115,7 +115,7 @@ impl View<'_> {
             }
         }
         let price_change = (day_ago > 0.0 && !state.price.is_nan()).then(|| percent(day_ago, state.price));
-        let entry = Market {
+        let entry = MarketListing {
             exchange: PREDICTION_VENUE.to_owned(),
             raw_symbol: event.condition_id.clone(),
             full_name: event.market_name.clone(),
@@ -130,7 +130,7 @@ impl View<'_> {
             liquidity,
             tags: [&event.category, &event.sub_category].into_iter().filter_map(|label| tag(label)).collect(),
             prediction_markets: vec![inner],
-            ..Market::default()
+            ..MarketListing::default()
         };
         Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::raw::{
-    Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
+    OutcomeToken, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
 use crate::market::store::layout::Dataset;
 use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
@@ -192,7 +192,7 @@ impl Predictions {
 struct Builder {
     events: Vec<PredictionEvent>,
     states: Vec<Vec<MarketRow>>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OutcomeToken>,
     wallets: Vec<String>,
     positions: Vec<Position>,
     event_places: HashMap<String, usize>,
@@ -216,7 +216,7 @@ impl Builder {
         let place = *self.outcome_places.entry(asset_id.to_owned()).or_insert(self.outcomes.len());
         if place == self.outcomes.len() {
             let (asset_id, name) = (asset_id.to_owned(), name.to_owned());
-            self.outcomes.push(Outcome { asset_id, name, event, resolved_price: None });
+            self.outcomes.push(OutcomeToken { asset_id, name, event, resolved_price: None });
         }
         place
     }
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
     use crate::clock::SECOND;
     use crate::columns::NO_TIME;
-    use crate::market::raw::Counts;
+    use crate::market::raw::PositionCounts;
     use crate::market::store::origin::Origin;
 
     const NAN: f64 = f64::NAN;
@@ -314,7 +314,7 @@ mod tests {
             resolved_price: NAN,
             position: Position {
                 unrealized_size: size,
-                counts: Counts { buy: 2, ..Counts::default() },
+                counts: PositionCounts { buy: 2, ..PositionCounts::default() },
                 ..Position::default()
             },
         }

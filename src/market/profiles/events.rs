@@ -8,7 +8,7 @@ use crate::market::query::price_step::{Step, server_step};
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
 use crate::market::raw::{self, Bar, Source, SourceError, Trade};
-use crate::protocol::Grid;
+use crate::protocol::BucketGrid;
 
 /// What a profile is made of: events with a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in crate::market) struct EventReader<'a> {
     pub source: &'a dyn Source,
     pub kind: EventKind,
     pub markets: &'a [usize],
-    pub grid: Grid,
+    pub grid: BucketGrid,
     pub buckets: Buckets,
     pub usd: bool,
 }

@@ -13,7 +13,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Stop, Stoppable};
-use crate::protocol::{Grid, ParamError};
+use crate::protocol::{BucketGrid, ParamError};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
@@ -23,7 +23,7 @@ const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
 /// What a TPO query asks for beside its markets.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
-    grid: Grid,
+    grid: BucketGrid,
     buckets: Buckets,
     block_minutes: u32,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::profile::Profile;
 use super::value_area::{Rung, VALUE_AREA_PERCENT, point_of_control, value_area};
 
-use crate::columns::{Column, List, Name, Rows, Series};
+use crate::columns::{Column, ColumnName, List, RaggedRows, Series};
 use crate::protocol::{SeriesId, Shape};
 
 /// Names of the level columns that hold a double, in the order in which [`TpoColumns`] keeps them.
@@ -117,7 +117,7 @@ impl TpoColumns {
 
     /// The finished series; its times are the starts of the sessions.
     pub(in crate::market) fn series(self, id: SeriesId) -> Series {
-        let named = |name: &'static str, column: Column| (Name::Borrowed(name), column);
+        let named = |name: &'static str, column: Column| (ColumnName::Borrowed(name), column);
         let floats = |names: &[&'static str], columns: Vec<Vec<f64>>| {
             names.iter().zip(columns).map(|(name, values)| named(name, Column::Float(values))).collect::<Vec<_>>()
         };
@@ -132,7 +132,7 @@ impl TpoColumns {
         let mut before = vec![
             named("period_start", Column::Time(self.starts.clone())),
             named("period_end", Column::Time(self.ends)),
-            named("levels", Column::Rows(Rows { offsets: self.level_offsets, columns: levels })),
+            named("levels", Column::Rows(RaggedRows { offsets: self.level_offsets, columns: levels })),
         ];
         before.append(&mut columns);
         Series { id: id.into(), shape: Shape::Tpo, timestamps: self.starts, columns: before }

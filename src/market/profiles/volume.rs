@@ -9,7 +9,7 @@ use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{Step, level};
-use crate::protocol::{Grid, Shape};
+use crate::protocol::{BucketGrid, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
 pub(in crate::market) struct Profile {
@@ -27,7 +27,7 @@ pub(in crate::market) fn profiles(
     markets: &[usize],
 ) -> Result<BTreeMap<i64, Profile>, MarketError> {
     let (buckets, usd) = (context.buckets, context.query.usd);
-    let grid = Grid::Every(buckets.interval);
+    let grid = BucketGrid::Every(buckets.interval);
     let events = EventReader { source: context.source, kind, markets, grid, buckets, usd };
     let mut steps = events.steps()?;
     let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();

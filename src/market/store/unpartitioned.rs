@@ -15,17 +15,17 @@ use crate::market::store::{changes, layout};
 pub(in crate::market) const BETWEEN: char = '|';
 
 /// A field of a line, by its column.
-type Field<L, T> = (&'static str, fn(&mut L) -> &mut T);
+type LineField<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
 /// A kind of sheet: where it lies, and the columns of its lines.
 pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
-    pub(in crate::market) times: &'static [Field<L, i64>],
-    pub(in crate::market) texts: &'static [Field<L, String>],
+    pub(in crate::market) times: &'static [LineField<L, i64>],
+    pub(in crate::market) texts: &'static [LineField<L, String>],
     /// NaN where one is unknown.
-    pub(in crate::market) numbers: &'static [Field<L, f64>],
-    pub(in crate::market) wholes: &'static [Field<L, i64>],
+    pub(in crate::market) numbers: &'static [LineField<L, f64>],
+    pub(in crate::market) wholes: &'static [LineField<L, i64>],
 }
 
 impl<L: Default> UnpartitionedTable<L> {

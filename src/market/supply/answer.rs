@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::clock::{UnixNanos, UnixSecond, Window};
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, SupplyRow, Token};
@@ -132,7 +132,7 @@ impl Table {
 
     fn series(self, id: SeriesId) -> Series {
         let named = |(name, values): (&'static str, Vec<f64>)| (name.into(), Column::Float(values));
-        let mut columns: Vec<(Name, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
+        let mut columns: Vec<(ColumnName, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
         // Where the wire has them: between the amounts and the rank.
         let texts = [("chain", self.chains), ("contract_address", self.contracts)];
         let texts = texts.map(|(name, values)| (name.into(), Column::Text(values)));

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::store::{SUPPLY, SupplyRecord};
-use crate::market::ingest::csv_table::{Columns, Range, Record};
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::csv_table::{Columns, CsvRecord, Range};
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::task::Task;
 use crate::market::query::error::MarketError;
 use crate::market::raw::SupplyRow;
@@ -40,7 +40,7 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
         let SupplyRow { chain, contract, .. } = &line.row;
         if !known.insert((line.coin.clone(), line.name.clone(), line.time, chain.clone(), contract.clone())) {
             let what = format!("a second row of {} at this time on this chain; keep one of them", line.coin);
-            return Err(Fault::new("timestamp", what));
+            return Err(RowFault::new("timestamp", what));
         }
         lines.push(line);
         Ok(())
@@ -56,13 +56,13 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
     Ok(())
 }
 
-fn read(record: &Record<'_>) -> Result<SupplyRecord, Fault> {
+fn read(record: &CsvRecord<'_>) -> Result<SupplyRecord, RowFault> {
     let amount = |column| record.number(column, Range::NotNegative);
-    let time = record.time("timestamp")?.ok_or_else(|| Fault::new("timestamp", "is empty; every row needs it"))?;
+    let time = record.time("timestamp")?.ok_or_else(|| RowFault::new("timestamp", "is empty; every row needs it"))?;
     let dominance = amount("marketcap_dominance_percent")?;
     if dominance > 100.0 {
         let what = format!("{dominance} is more than the whole market; it is a percentage of 100 at most");
-        return Err(Fault::new("marketcap_dominance_percent", what));
+        return Err(RowFault::new("marketcap_dominance_percent", what));
     }
     let rank = record.whole("src_marketcap_rank")?;
     Ok(SupplyRecord {

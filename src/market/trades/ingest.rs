@@ -39,16 +39,16 @@ pub(in crate::market) fn ingest_files(
 ) -> Result<(), MarketError> {
     let days: Vec<DayFile<'_>> = files.iter().filter_map(DayFile::of).collect();
     for files in days.chunk_by(|one, next| one.market == next.market) {
-        let mut market = Market { pair, files, rules, tried: HashSet::new() };
+        let mut market = MarketFiles { pair, files, rules, tried: HashSet::new() };
         for first in 0..files.len() {
-            market.change(first, report, Market::read_new)?;
+            market.change(first, report, MarketFiles::read_new)?;
             if report.interrupted {
                 return Ok(());
             }
         }
         // Also where an ingest was ended while it put a change in its places.
         for first in 0..files.len() {
-            market.change(first, report, Market::read_outdated)?;
+            market.change(first, report, MarketFiles::read_outdated)?;
             if report.interrupted {
                 return Ok(());
             }
@@ -83,10 +83,10 @@ struct Making {
 }
 
 /// Reads a file into a change, by its number; whether it is in it now.
-type Read<'a> = fn(&mut Market<'a>, usize, &mut Making) -> Result<bool, MarketError>;
+type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut Making) -> Result<bool, MarketError>;
 
 /// The files of a market, by day.
-struct Market<'a> {
+struct MarketFiles<'a> {
     pair: Pair,
     files: &'a [DayFile<'a>],
     rules: Rules<'a>,
@@ -94,7 +94,7 @@ struct Market<'a> {
     tried: HashSet<usize>,
 }
 
-impl<'a> Market<'a> {
+impl<'a> MarketFiles<'a> {
     /// Reads a file, and with it those of the days around it that were cut against what it held. All or none of them are in the
     /// store then.
     fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {

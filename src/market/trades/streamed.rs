@@ -7,7 +7,7 @@ use super::trade_row::{self, TRADE_COLUMNS};
 use super::writer::TradeWriter;
 use crate::archive::{ArchiveError, Unplaced};
 use crate::clock::UnixNanos;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::rows::{Block, Row};
 use crate::market::ingest::task::{Taker, Task};
@@ -49,7 +49,7 @@ impl Batches {
 }
 
 impl Taker for Batches {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, RowFault> {
         self.batch.push(trade_row::trade(row)?);
         Ok(self.check(self.batch.len() - 1))
     }

@@ -1,6 +1,6 @@
 //! The rows of trades, and of liquidations, which are told alike.
 
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{Block, Row};
 use crate::market::raw::Trade;
 
@@ -8,7 +8,7 @@ use crate::market::raw::Trade;
 pub(in crate::market) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
 
 /// A row with these columns.
-pub(in crate::market) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
+pub(in crate::market) fn trade(row: &Row<'_>) -> Result<Trade, RowFault> {
     Ok(Trade {
         time: row.time(0)?,
         buy: row.either(1, "side", "buy", "sell")?,

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::argument::{Argument, Depth, Kind, Named, Plain, PriceStep, UsdQuote, Whole};
+use super::argument::{Argument, Depth, Named, ParameterKind, Plain, PriceStep, UsdQuote, Whole};
 use super::parameters::{Pairs, ParamError};
 use crate::protocol::data_type::{DataType, Selection};
 use crate::protocol::group_by::GroupBy;
@@ -18,7 +18,7 @@ pub struct Parameter {
     /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
     pub argument: Option<&'static str>,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// What it means.
     pub about: &'static str,
 }

@@ -35,8 +35,8 @@ fn query() -> PointsQuery {
     }
 }
 
-fn key() -> Key {
-    Key::new("https://host", &query()).unwrap()
+fn key() -> ArchiveKey {
+    ArchiveKey::new("https://host", &query()).unwrap()
 }
 
 fn archive() -> (TempDir, Archive) {
@@ -175,18 +175,18 @@ fn one_writer_at_a_time_holds_a_key() {
     let (_folder, archive) = archive();
     let first = key_writer(&archive);
     assert!(archive.try_writer(&key()).unwrap().is_none());
-    let other = Key::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
+    let other = ArchiveKey::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
     assert!(archive.try_writer(&other).unwrap().is_some());
     drop(first);
     assert!(archive.try_writer(&key()).unwrap().is_some());
-    let foreign = Key::new("https://elsewhere", &query()).unwrap();
+    let foreign = ArchiveKey::new("https://elsewhere", &query()).unwrap();
     assert!(matches!(archive.try_writer(&foreign), Err(ArchiveFault::Source { .. })));
 }
 
 #[test]
 fn several_rows_of_one_time_stay_several() {
     let query = PointsQuery { data_type: "TOKEN_SUPPLY_AGG".into(), interval: Some("DAY".into()), ..query() };
-    let key = Key::new("https://host", &query).unwrap();
+    let key = ArchiveKey::new("https://host", &query).unwrap();
     let (_folder, archive) = archive();
     let mut writer = archive.try_writer(&key).unwrap().unwrap();
     let rows = closes(&[0, 0, 24], 0.5);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::clock::{UnixDay, UnixSecond};
 use crate::market::demo::noise::{place, uniform};
-use crate::market::raw::{Outcome, PredictionEvent, PredictionFigures};
+use crate::market::raw::{OutcomeToken, PredictionEvent, PredictionFigures};
 
 /// First days of the years in which the questions are asked, 2025 to 2030: Unix days.
 const YEARS: [i64; 6] = [20_089, 20_454, 20_819, 21_184, 21_550, 21_915];
@@ -240,7 +240,7 @@ pub(in crate::market) struct Events {
     pub(in crate::market) events: Vec<PredictionEvent>,
     pub(in crate::market) traits: Vec<EventTraits>,
     /// The two outcomes of each market, one after the other; what they pay is not in them.
-    pub(in crate::market) outcomes: Vec<Outcome>,
+    pub(in crate::market) outcomes: Vec<OutcomeToken>,
     /// What only the venue can tell of a market: of sports.
     pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
@@ -289,7 +289,7 @@ impl Events {
                 tape,
             });
             for (side, label) in labels.iter().enumerate() {
-                all.outcomes.push(Outcome {
+                all.outcomes.push(OutcomeToken {
                     asset_id: token(hash(1 + side as u64)),
                     name: (*label).to_owned(),
                     event: place_of,

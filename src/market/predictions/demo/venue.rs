@@ -20,7 +20,7 @@ const KEPT_TABLES: usize = 4;
 const DECIDING: &str = "BINANCE";
 
 /// What the demo's prediction venue is made of. All but the events is made when it is first asked for.
-pub(in crate::market) struct Venue {
+pub(in crate::market) struct DemoPredictionVenue {
     events: Events,
     /// What the questions about prices are decided by.
     trades: Arc<CoinTrades>,
@@ -34,7 +34,7 @@ pub(in crate::market) struct Venue {
     tables: Cache<usize, PositionTable>,
 }
 
-impl Venue {
+impl DemoPredictionVenue {
     /// The venue of a seed.
     pub(in crate::market) fn new(seed: u64, trades: Arc<CoinTrades>) -> Self {
         let events = Events::new(seed);

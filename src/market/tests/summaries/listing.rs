@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::clock::UnixNanos;
 use crate::encode;
-use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsPage, MarketsQuery};
+use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketListing as Entry, MarketsPage, MarketsQuery};
 
 const NEW_YEAR: i64 = 1_767_225_600; // 2026-01-01
 

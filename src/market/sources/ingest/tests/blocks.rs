@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{Block, Row};
 use crate::market::ingest::task::Taker;
 use crate::market::raw::Trade;
@@ -17,7 +17,7 @@ struct Collector {
 }
 
 impl Taker for Collector {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+    fn row(&mut self, row: &Row<'_>) -> Result<bool, RowFault> {
         self.trades.push(trade(row)?);
         Ok(true)
     }
