@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::fields::Fields;
 use super::json::{FieldName, Reader, Result};
-use super::names::Names;
+use super::names::BodyNames;
 use super::row_templates::RowTemplates;
 use crate::columns::{self, Column};
 use crate::protocol::data_type::TIMESTAMP;
@@ -16,14 +16,14 @@ const SPARES: usize = 4;
 thread_local! {
     /// Tables of points between two uses, the newest last: making one would take a fifth of the time of a small body.
     #[allow(clippy::vec_box)] // they go in and out as they are, which a table itself would not
-    static SPARE: RefCell<Vec<Box<Table>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Box<DecodedTable>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Columns under construction, and how their rows are read.
-pub(super) struct Table {
+pub(super) struct DecodedTable {
     fields: Fields,
     /// The tables of fields that hold records, with the index of their field, in the order of the fields.
-    records: Vec<(usize, Table)>,
+    records: Vec<(usize, DecodedTable)>,
     templates: RowTemplates,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Mark {
     records: Vec<Mark>,
 }
 
-impl Table {
+impl DecodedTable {
     /// A table with the columns of known fields; unknown ones are added as they come.
-    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
+    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &BodyNames) -> Self {
         // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
         let templates = RowTemplates::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
         let records = fields.iter().enumerate().filter_map(|(index, field)| match field.kind {
@@ -47,7 +47,7 @@ impl Table {
     }
 
     /// A table of points, with the memory of an earlier one where that had the same fields.
-    pub(super) fn of_points(fields: &'static [Field], names: &Names) -> Box<Self> {
+    pub(super) fn of_points(fields: &'static [Field], names: &BodyNames) -> Box<Self> {
         let spare = SPARE.with_borrow_mut(|tables| {
             let place = tables.iter().rposition(|table| names.are_neutral() && table.templates.is_of(fields))?;
             Some(tables.remove(place))

@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::cells::{RaggedLevels, RasterError, Viewport, VolumeField, volume};
 use super::packed::{Packed, Painter};
-use super::place::{Rows, Spread, columns};
+use super::place::{PriceRows, Spread, columns};
 use crate::clock::UnixNanos;
 use crate::columns::parallel::{share, threads};
 
@@ -51,7 +51,7 @@ pub fn raster<const F: usize>(
     }
     let (width, height) = (view.width, view.height);
     let mut picture = vec![0.0; width * height];
-    let seen = Seen::new(cells, view, reduce);
+    let seen = VisibleLevels::new(cells, view, reduce);
     let packed = packed.filter(|_| matches!(reduce, Reduce::Max | Reduce::Last));
     let painter = packed.map(|packed| Painter::new(packed, seen.rows, cells.side, cells.split));
     // The parts of all rows that a bunch of columns has: whoever paints the bunch writes there, and nobody else does.
@@ -79,18 +79,18 @@ pub fn raster<const F: usize>(
 }
 
 /// What is seen of some cells.
-struct Seen<'a, const F: usize> {
+struct VisibleLevels<'a, const F: usize> {
     cells: &'a RaggedLevels<'a, F>,
     view: &'a Viewport,
     reduce: Reduce,
-    rows: Rows,
+    rows: PriceRows,
     /// The first snapshot that may be seen.
     first: usize,
     /// First and last pixel column of it and of those that follow; both ascend.
     spans: Vec<(i64, i64)>,
 }
 
-impl<'a, const F: usize> Seen<'a, F> {
+impl<'a, const F: usize> VisibleLevels<'a, F> {
     fn new(cells: &'a RaggedLevels<'a, F>, view: &'a Viewport, reduce: Reduce) -> Self {
         let first = cells.ends.partition_point(|end| *end < view.start.0);
         let last = cells.starts.partition_point(|start| *start < view.end.0).max(first);
@@ -103,7 +103,7 @@ impl<'a, const F: usize> Seen<'a, F> {
             (spread.first, spread.last)
         };
         let spans = (first..last).map(span).collect();
-        Self { cells, view, reduce, rows: Rows::new(view, cells.height), first, spans }
+        Self { cells, view, reduce, rows: PriceRows::new(view, cells.height), first, spans }
     }
 
     /// Number of levels of the snapshots that are seen.

@@ -65,7 +65,7 @@ impl Spread {
 
 /// The same along the prices, for cells of one height.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct PriceRows {
     /// Price at the lower edge.
     pub(super) low: f64,
     /// Pixels in a price of 1.
@@ -76,7 +76,7 @@ pub(super) struct Rows {
     pub(super) count: usize,
 }
 
-impl Rows {
+impl PriceRows {
     pub(super) fn new(view: &Viewport, height: f64) -> Self {
         Self { low: view.low, scale: view.height as f64 / (view.high - view.low), height, count: view.height }
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn cells_as_high_as_a_pixel_take_one_each_however_their_prices_are_rounded() {
         let view = Viewport { start: UnixNanos(0), end: UnixNanos(1), low: 0.0, high: 0.3, width: 1, height: 3 };
-        let rows = Rows::new(&view, 0.1);
+        let rows = PriceRows::new(&view, 0.1);
         assert!(!rows.are_coarse());
         assert_eq!([0.0, 0.1, 0.2].map(|price| rows.of(price)), [(0, 0), (1, 1), (2, 2)]);
         let (first, last) = rows.of(-0.1);

@@ -9,10 +9,10 @@ use bytes::Bytes;
 use super::coverage::gaps;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::ledger::{self, Ledger};
+use super::ledger::{self, KeyLedger};
 use super::part_file;
 use super::scan::Scan;
-use super::store::{Address, Folder, Found, Objects, Store};
+use super::store::{Address, ArchiveStore, Folder, Found, Objects};
 use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::Series;
 use crate::protocol::PointsQuery;
@@ -26,7 +26,7 @@ const LONGEST_LEASE: Duration = Duration::from_secs(SECONDS_PER_DAY.unsigned_abs
 /// An archive of one service's points.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ArchiveStore>,
     pub(super) path: PathBuf,
     pub(super) plain_options: Option<Vec<(String, String)>>,
 }
@@ -109,14 +109,14 @@ impl Archive {
         }
     }
 
-    pub(super) fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
+    pub(super) fn ledger(&self, key: &str) -> Result<Option<(KeyLedger, Found)>, ArchiveFault> {
         let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
-        Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
+        Ok(Some((KeyLedger::parse(key, &found.bytes)?, found)))
     }
 
     /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as kept. Nobody
     /// pays for it again, so that no plan may count it.
-    pub(super) fn settled(&self, key: &ArchiveKey, mut ledger: Ledger) -> Result<Ledger, ArchiveFault> {
+    pub(super) fn settled(&self, key: &ArchiveKey, mut ledger: KeyLedger) -> Result<KeyLedger, ArchiveFault> {
         for (partition, pending) in ledger.pending.clone() {
             let found = self.store.read(&ledger::part_name(key, &partition))?;
             ledger.settle(key, &partition, pending.is(found.as_ref()));

@@ -141,7 +141,7 @@ fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
 }
 
 /// Two series of one market, of which one may have no rows.
-type Pair<'a> = (Option<&'a Series>, Option<&'a Series>);
+type SeriesPair<'a> = (Option<&'a Series>, Option<&'a Series>);
 
 impl Consistency {
     fn compare(
@@ -151,7 +151,7 @@ impl Consistency {
         (coarse, fine): (&[Series], &[Series]),
         window: Window,
     ) {
-        let mut pairs: BTreeMap<Vec<(String, String)>, Pair<'_>> = BTreeMap::new();
+        let mut pairs: BTreeMap<Vec<(String, String)>, SeriesPair<'_>> = BTreeMap::new();
         for one in coarse {
             pairs.entry(bare(&one.id)).or_default().0 = Some(one);
         }

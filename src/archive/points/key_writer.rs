@@ -4,7 +4,7 @@ use super::archive::Archive;
 use super::coverage::{gaps, within};
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
-use super::ledger::{self, Ledger};
+use super::ledger::{self, KeyLedger};
 use super::partition::partitions;
 use super::rows::joined;
 use super::store::{Found, Lock, Version};
@@ -16,7 +16,7 @@ use crate::columns::Series;
 pub struct KeyWriter {
     pub(super) archive: Archive,
     pub(super) key: ArchiveKey,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: KeyLedger,
     /// The ledger that a new one takes the place of.
     pub(super) ledger_seen: Version,
     /// Files that were set aside, each with what was wrong.

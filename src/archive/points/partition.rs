@@ -12,7 +12,7 @@ const NONE: &str = "none";
 
 /// How long a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Span {
+enum FileSpan {
     Day,
     Month,
     Year,
@@ -54,27 +54,27 @@ pub(super) fn named(key: &ArchiveKey, name: &str) -> Option<Window> {
 }
 
 /// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
-fn span(key: &ArchiveKey) -> Span {
+fn span(key: &ArchiveKey) -> FileSpan {
     match key.interval.seconds {
-        SECONDS_PER_DAY.. => Span::Year,
-        3_601.. => Span::Month,
-        _ if key.is_bulky() => Span::Day,
-        _ => Span::Month,
+        SECONDS_PER_DAY.. => FileSpan::Year,
+        3_601.. => FileSpan::Month,
+        _ if key.is_bulky() => FileSpan::Day,
+        _ => FileSpan::Month,
     }
 }
 
 /// Name, start and end of the file that holds a second. Times that no calendar knows share a file.
-fn around(span: Span, at: UnixSecond) -> (String, i64, i64) {
+fn around(span: FileSpan, at: UnixSecond) -> (String, i64, i64) {
     let ends = |date: Date| {
         let start = match span {
-            Span::Day => date,
-            Span::Month => date.first_of_month(),
-            Span::Year => date.first_of_year(),
+            FileSpan::Day => date,
+            FileSpan::Month => date.first_of_month(),
+            FileSpan::Year => date.first_of_year(),
         };
         let next = match span {
-            Span::Day => start.checked_add(1.day()),
-            Span::Month => start.checked_add(1.month()),
-            Span::Year => start.checked_add(1.year()),
+            FileSpan::Day => start.checked_add(1.day()),
+            FileSpan::Month => start.checked_add(1.month()),
+            FileSpan::Year => start.checked_add(1.year()),
         };
         let second = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp().as_second());
         Some((start.to_string(), second(start)?, second(next.ok()?)?))

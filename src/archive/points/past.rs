@@ -5,8 +5,8 @@ use super::checksum::sha256;
 use super::coverage::{add_all, gaps};
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
-use super::known::{Known, shared, without};
-use super::ledger::Ledger;
+use super::known::{KnownBuckets, shared, without};
+use super::ledger::KeyLedger;
 use super::partition::touches;
 use super::rows::{joined, keep};
 use super::scan::Scan;
@@ -28,9 +28,9 @@ pub struct Replaced {
 }
 
 /// A vintage that was opened.
-struct Opened {
+struct OpenedVintage {
     replaced: UnixMicros,
-    known: Vec<Known>,
+    known: Vec<KnownBuckets>,
     series: Vec<Series>,
 }
 
@@ -119,14 +119,14 @@ impl Archive {
     fn read_then(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         scan: Scan<'_>,
         moment: UnixMicros,
         known_by: UnixMicros,
     ) -> Result<Result<Vec<Series>, ArchiveFault>, ArchiveFault> {
         let window = scan.window;
         let (mut parts, mut set, mut rest) = (Vec::new(), Vec::new(), vec![window]);
-        let mut take_from = |known: &[Known], mut series: Vec<Series>, rest: &mut Vec<Window>| {
+        let mut take_from = |known: &[KnownBuckets], mut series: Vec<Series>, rest: &mut Vec<Window>| {
             let taken = take(key, known, rest, known_by);
             for one in &mut series {
                 keep(one, &taken, true);
@@ -162,7 +162,7 @@ impl Archive {
         let mut found = Vec::new();
         // Since when buckets were as a vintage has them: since the one before it was replaced.
         let mut since: Vec<(Window, UnixMicros)> = Vec::new();
-        for Opened { replaced, known, series } in opened.unwrap_or_default() {
+        for OpenedVintage { replaced, known, series } in opened.unwrap_or_default() {
             for one in known {
                 let later = since.iter().filter_map(|(window, at)| Some((one.cut(*window)?.window, Some(*at))));
                 let later: Vec<_> = later.collect();
@@ -194,7 +194,7 @@ impl Archive {
     pub(super) fn in_peace<T>(
         &self,
         key: &ArchiveKey,
-        work: impl Fn(&Ledger) -> Result<T, ArchiveFault>,
+        work: impl Fn(&KeyLedger) -> Result<T, ArchiveFault>,
     ) -> Result<Option<T>, ArchiveFault> {
         let mut before = None;
         loop {
@@ -212,10 +212,10 @@ impl Archive {
     fn open_vintages(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         window: Window,
         moment: UnixMicros,
-    ) -> Result<Vec<Opened>, ArchiveFault> {
+    ) -> Result<Vec<OpenedVintage>, ArchiveFault> {
         let wanted = |(name, vintage): &(&String, &ledger::Vintage)| {
             !vintage.dropped && vintage.replaced > moment && touches(key, vintage::partition(name), window)
         };
@@ -228,7 +228,7 @@ impl Archive {
                 match bytes {
                     Some(bytes) if sha256(&bytes) == vintage.part.sha256 => {
                         let (known, series) = vintage::open(file, bytes)?;
-                        opened.push(Opened { replaced: vintage.replaced, known, series });
+                        opened.push(OpenedVintage { replaced: vintage.replaced, known, series });
                     }
                     bytes => return Err(vintage::strange(key, file, bytes.as_ref())),
                 }
@@ -239,17 +239,18 @@ impl Archive {
 }
 
 /// Takes what some buckets cover out of what is looked for, and tells what of it was known at a moment.
-fn take(key: &ArchiveKey, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
-    let cut =
-        |known: &Known| shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect();
-    let covered: Vec<Known> = known.iter().flat_map(|known| -> Vec<Known> { cut(known) }).collect();
+fn take(key: &ArchiveKey, known: &[KnownBuckets], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
+    let cut = |known: &KnownBuckets| {
+        shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect()
+    };
+    let covered: Vec<KnownBuckets> = known.iter().flat_map(|known| -> Vec<KnownBuckets> { cut(known) }).collect();
     let windows: Vec<Window> = covered.iter().map(|known| known.window).collect();
     *rest = without(rest, &windows);
     covered.into_iter().filter_map(|known| known.by(key, moment)).collect()
 }
 
 /// Why nobody can tell any more what was known at a moment, where that is so.
-fn lost(key: &ArchiveKey, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
+fn lost(key: &ArchiveKey, ledger: &KeyLedger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
         "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use super::archive::{AT_ONCE, Archive};
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
-use super::ledger::{self, Ledger, Part};
+use super::ledger::{self, KeyLedger, LedgerPart};
 use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
 use super::scan::Scan;
@@ -34,7 +34,7 @@ struct CheckedFile {
 }
 
 /// What is made of the files so far.
-enum Made {
+enum PartsRead {
     Placed(Placing),
     Joined(Joiner),
 }
@@ -44,7 +44,7 @@ impl Archive {
     pub(super) fn read_parts(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         scan: Scan<'_>,
     ) -> Result<Vec<Series>, ArchiveFault> {
         let touched = |name: &&String| partition::touches(key, name, scan.window);
@@ -57,7 +57,7 @@ impl Archive {
             if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
         // Files, and columns that take several times as much, are cut from memory that is there already.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
-        let (mut made, mut left) = (Made::Placed(Placing::expecting(rows)), &partitions[..]);
+        let (mut made, mut left) = (PartsRead::Placed(Placing::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
             let (some, rest) = left.split_at(at_once(ledger, left, most));
             made = made.with(self.check(key, ledger, some, scan)?, scan, rows)?;
@@ -72,7 +72,7 @@ impl Archive {
     fn check(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         partitions: &[&String],
         scan: Scan<'_>,
     ) -> Result<Vec<CheckedFile>, ArchiveFault> {
@@ -98,7 +98,7 @@ impl Archive {
     pub(super) fn read_part(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         partition: &str,
         name: &str,
         bytes: Option<Bytes>,
@@ -112,12 +112,12 @@ impl Archive {
     fn is_named(
         &self,
         key: &ArchiveKey,
-        ledger: &Ledger,
+        ledger: &KeyLedger,
         partition: &str,
         name: &str,
         bytes: Option<&Bytes>,
     ) -> Result<(), ArchiveFault> {
-        let is = |part: Option<&Part>| match (part, bytes) {
+        let is = |part: Option<&LedgerPart>| match (part, bytes) {
             (Some(part), Some(bytes)) => part.is(bytes),
             (part, bytes) => part.is_none() && bytes.is_none(),
         };
@@ -127,7 +127,7 @@ impl Archive {
     }
 }
 
-impl Made {
+impl PartsRead {
     /// What is made with the next files' rows.
     fn with(self, files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         let mut made = self;
@@ -189,7 +189,7 @@ fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>
 }
 
 /// How many of the next files are in memory at once, of so many bytes.
-fn at_once(ledger: &Ledger, partitions: &[&String], most: u64) -> usize {
+fn at_once(ledger: &KeyLedger, partitions: &[&String], most: u64) -> usize {
     let fit = |count: &usize| bytes_of(ledger, &partitions[..*count]) <= most;
     let count = (1..=partitions.len().min(AT_ONCE)).take_while(fit).last().unwrap_or(1);
     // As many for each processor.
@@ -197,7 +197,7 @@ fn at_once(ledger: &Ledger, partitions: &[&String], most: u64) -> usize {
     count.next_multiple_of(threads).min(partitions.len())
 }
 
-fn bytes_of(ledger: &Ledger, partitions: &[&String]) -> u64 {
+fn bytes_of(ledger: &KeyLedger, partitions: &[&String]) -> u64 {
     let bytes = |name: &&String| ledger.parts.get(*name).map_or(0, |part| part.bytes);
     partitions.iter().map(bytes).fold(0, u64::saturating_add)
 }

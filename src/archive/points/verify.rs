@@ -6,7 +6,7 @@ use super::archive::Archive;
 use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::ledger::{self, Ledger, part_name};
+use super::ledger::{self, KeyLedger, part_name};
 use super::store::own;
 use super::vintage;
 use crate::clock::Window;
@@ -72,7 +72,7 @@ impl Archive {
             };
             let ledger = self.settled(&key, ledger)?;
             let windows = ledger.asked();
-            let sum = |of: fn(&ledger::Part) -> u64| ledger.parts.values().map(of).sum();
+            let sum = |of: fn(&ledger::LedgerPart) -> u64| ledger.parts.values().map(of).sum();
             let (rows, bytes) = (sum(|part| part.rows), sum(|part| part.bytes));
             contents.push(Content { key, windows, rows, bytes, files: ledger.parts.len() });
         }
@@ -130,7 +130,7 @@ impl Archive {
     fn look_in_peace(
         &self,
         key: &ArchiveKey,
-        mut ledger: Ledger,
+        mut ledger: KeyLedger,
         report: &mut Verification,
         known: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveFault> {
@@ -149,7 +149,7 @@ impl Archive {
         Ok(())
     }
 
-    fn look(&self, key: &ArchiveKey, ledger: &Ledger, report: &mut Verification) -> Result<(), ArchiveFault> {
+    fn look(&self, key: &ArchiveKey, ledger: &KeyLedger, report: &mut Verification) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
             let bytes = match self.store.read(&name) {
@@ -207,7 +207,7 @@ impl Archive {
         &self,
         name: &str,
         source: &Result<String, ArchiveFault>,
-    ) -> Result<(ArchiveKey, Ledger), ArchiveFault> {
+    ) -> Result<(ArchiveKey, KeyLedger), ArchiveFault> {
         let path = ledger::name(name);
         let gone = || ArchiveFault::file(&path, FileState::Missing, "the ledger is gone");
         let (ledger, _) = self.ledger(name)?.ok_or_else(gone)?;
@@ -221,7 +221,7 @@ impl Archive {
 }
 
 /// Every file that a ledger names, those that come and go included.
-fn names_of(key: &ArchiveKey, ledger: &Ledger) -> Vec<String> {
+fn names_of(key: &ArchiveKey, ledger: &KeyLedger) -> Vec<String> {
     let parts = ledger.parts.keys().chain(ledger.pending.keys()).map(|partition| part_name(key, partition));
     let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);
     let vintages = ledger.vintages.keys().chain(&ledger.going).chain(coming).map(|name| vintage::file(key, name));

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::known::{Known, shared};
-use super::ledger::{Ledger, Part, Vintage};
-use super::part_file::{Kind, bytes_of, contents, examine_of};
+use super::known::{KnownBuckets, shared};
+use super::ledger::{KeyLedger, LedgerPart, Vintage};
+use super::part_file::{PartFileKind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
 use crate::clock::{UnixMicros, Window};
@@ -18,7 +18,7 @@ use crate::columns::Series;
 
 /// What a file says of itself.
 #[derive(Serialize, Deserialize)]
-struct About {
+struct AboutVintage {
     replaced: UnixMicros,
     /// Its windows, and since when they were known.
     known: Vec<(i64, i64, i64, i64)>,
@@ -57,7 +57,7 @@ pub(super) fn partition(name: &str) -> &str {
 }
 
 /// The first number that no vintage of a ledger has.
-pub(super) fn next_number(ledger: &Ledger) -> u64 {
+pub(super) fn next_number(ledger: &KeyLedger) -> u64 {
     let names = ledger.vintages.keys().chain(&ledger.going);
     names.filter_map(|name| number(name)).max().map_or(1, |last| last + 1)
 }
@@ -66,26 +66,26 @@ pub(super) fn next_number(ledger: &Ledger) -> u64 {
 pub(super) fn make(
     key: &ArchiveKey,
     replaced: UnixMicros,
-    known: &[Known],
+    known: &[KnownBuckets],
     series: &[Series],
 ) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
-    let about = About { replaced, known: known.iter().map(Known::numbers).collect() };
-    let bytes = bytes_of(Kind::Vintage, key, &about, series)?;
+    let about = AboutVintage { replaced, known: known.iter().map(KnownBuckets::numbers).collect() };
+    let bytes = bytes_of(PartFileKind::Vintage, key, &about, series)?;
     let rows = series.iter().map(|one| one.len() as u64).sum();
-    let part = Part::of(&bytes, rows);
+    let part = LedgerPart::of(&bytes, rows);
     Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes))
 }
 
 /// Since when the windows of a file whose checksum is right were known, and their rows.
-pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>), ArchiveFault> {
-    let (about, series) = contents::<About>(path, bytes, None)?;
-    Ok((about.known.into_iter().map(Known::of_numbers).collect(), series))
+pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<KnownBuckets>, Vec<Series>), ArchiveFault> {
+    let (about, series) = contents::<AboutVintage>(path, bytes, None)?;
+    Ok((about.known.into_iter().map(KnownBuckets::of_numbers).collect(), series))
 }
 
 /// What a file of unknown state is, where it is a whole vintage of this key.
 pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
-    let (about, rows) = examine_of::<About>(Kind::Vintage, key, path, bytes)?;
-    let part = Part::of(bytes, rows);
+    let (about, rows) = examine_of::<AboutVintage>(PartFileKind::Vintage, key, path, bytes)?;
+    let part = LedgerPart::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }
 

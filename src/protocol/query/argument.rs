@@ -105,9 +105,9 @@ impl Argument<bool> for Plain {
 }
 
 /// A whole number with the words for what it counts, such as `seconds`.
-pub(super) struct Whole(pub(super) &'static str);
+pub(super) struct WholeNumber(pub(super) &'static str);
 
-impl<T: Copy + Display + FromStr> Argument<Option<T>> for Whole {
+impl<T: Copy + Display + FromStr> Argument<Option<T>> for WholeNumber {
     const KIND: ParameterKind = ParameterKind::Whole;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<T>, pairs: &mut Pairs<'a>) {

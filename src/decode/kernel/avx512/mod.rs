@@ -51,7 +51,7 @@ const MOST: u32 = 13;
 const FEW: usize = 3;
 
 /// Numbers that the short path left, and a group's worth of room behind them.
-struct Queue {
+struct LeftNumbers {
     starts: [MaybeUninit<u32>; BATCH + 8],
     ends: [MaybeUninit<u32>; BATCH + 8],
     length: usize,
@@ -127,7 +127,7 @@ avx512! {
             // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
             return unsafe { super::x86::avx2::floats(bytes, befores, skip, ends, out) };
         }
-        let mut queue = Queue {
+        let mut queue = LeftNumbers {
             starts: [MaybeUninit::uninit(); BATCH + 8],
             ends: [MaybeUninit::uninit(); BATCH + 8],
             length: 0,
@@ -183,8 +183,8 @@ avx512! {
     /// [`floats`]; the queue has room.
     #[inline]
     unsafe fn groups(
-        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<short::Digits>; BATCH / 8], out: &mut [MaybeUninit<f64>],
-        queue: &mut Queue,
+        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<short::Digits16>; BATCH / 8], out: &mut [MaybeUninit<f64>],
+        queue: &mut LeftNumbers,
     ) {
         let out = out.as_chunks_mut::<8>().0;
         let mut pending = u64::MAX.unbounded_shr(64 - out.len() as u32);
@@ -216,7 +216,7 @@ avx512! {
     /// Eight tokens; room in `out` and in the queue.
     #[inline]
     unsafe fn group(
-        tokens: &Tokens, at: usize, digits: &short::Digits, out: *mut f64, place: usize, inside: u8, queue: &mut Queue,
+        tokens: &Tokens, at: usize, digits: &short::Digits16, out: *mut f64, place: usize, inside: u8, queue: &mut LeftNumbers,
     ) {
         // SAFETY: the caller's.
         unsafe {
@@ -240,7 +240,7 @@ avx512! {
     ///
     /// # Safety
     /// The queue was filled by [`group`].
-    unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [MaybeUninit<f64>]) -> bool {
+    unsafe fn drain(bytes: &[u8], queue: &mut LeftNumbers, out: &mut [MaybeUninit<f64>]) -> bool {
         let mut values = [MaybeUninit::<f64>::uninit(); BATCH];
         let whole = queue.length.next_multiple_of(8);
         let any = (queue.starts[0], queue.ends[0]);
@@ -295,9 +295,9 @@ avx512! {
     /// [`floats`].
     unsafe fn longs(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: &mut [MaybeUninit<f64>]) -> bool {
         // In three rounds, for the same reason as `groups`.
-        let mut digits = [MaybeUninit::<near::Digits>::uninit(); BATCH / 8];
+        let mut digits = [MaybeUninit::<near::Digits20>::uninit(); BATCH / 8];
         let digits = &mut digits[..out.len() / 8];
-        let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
+        let mut decimals = [MaybeUninit::<long::Decimals31>::uninit(); BATCH / 8];
         let decimals = &mut decimals[..out.len() / 8];
         // SAFETY: the caller's; and what is read of `digits` and `decimals` was written before.
         unsafe {

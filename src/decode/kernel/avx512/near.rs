@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::long::{self, Decimals};
+use super::long::{self, Decimals31};
 use super::short;
 
 /// Most bytes without the exponent: those that one lane of 16 holds, and four before them.
@@ -12,7 +12,7 @@ const DOT: i8 = (b'.' ^ b'0') as i8;
 
 /// Eight numbers of which the digits are read.
 #[derive(Clone, Copy)]
-pub(super) struct Digits {
+pub(super) struct Digits20 {
     /// The last sixteen bytes, without their dots.
     even: __m512i,
     odd: __m512i,
@@ -49,7 +49,7 @@ avx512! {
     /// # Safety
     /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits {
+    pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits20 {
         // Numbers 0 and 2, 4 and 6, 1 and 3, 5 and 7.
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
         let (mut length, mut raw) = unsafe {
@@ -92,13 +92,13 @@ avx512! {
             _mm512_permutexvar_epi8(short::table(&short::ODD), wide),
             carry(&ODD_CARRY),
         );
-        Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
+        Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
     }
 
     /// The numbers, as [`long::eight`] tells them; `None` when one of them is of another kind.
     #[inline]
-    pub(super) fn decimals(digits: &Digits) -> Option<Decimals> {
-        let Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;
+    pub(super) fn decimals(digits: &Digits20) -> Option<Decimals31> {
+        let Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;
         let up_to_dot = short::up_to_dots(even_dots, odd_dots);
         let below = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
 
@@ -128,7 +128,7 @@ avx512! {
         failed |= (above & below) | _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(LONGEST));
         failed |= long::are_ungrammatical(length, above | below, places, mantissa);
         let usual = (others == 0) & (other == 0) & (failed == 0);
-        usual.then_some(Decimals { mantissa, power, negative: 0, failed: 0 })
+        usual.then_some(Decimals31 { mantissa, power, negative: 0, failed: 0 })
     }
 
     /// One 32-bit word of each number.
