@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
-use super::ledger::Ledger;
+use super::ledger::BudgetLedger;
 use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Refusal, RequestOutcome};
 use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::Weight;
@@ -46,7 +46,7 @@ impl Registry {
             std::collections::hash_map::Entry::Occupied(entry) => Arc::clone(entry.get()),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let clock: SharedClock = Arc::new(RunningClock::wall());
-                let ledger = Ledger::new(&config.budget, &account, clock)?;
+                let ledger = BudgetLedger::new(&config.budget, &account, clock)?;
                 Arc::clone(entry.insert(Arc::new(Pacer::new(ledger))))
             }
         };
@@ -74,7 +74,7 @@ pub struct BudgetView {
 
 /// The pace of one key at one base address.
 pub(super) struct Pacer {
-    ledger: Arc<Ledger>,
+    ledger: Arc<BudgetLedger>,
     /// Held by whoever is first in line in this process; tokio's mutex hands it on in order of arrival.
     line: tokio::sync::Mutex<()>,
     pub(super) learnt: OnceCell<()>,
@@ -118,7 +118,7 @@ impl Drop for InLine<'_> {
 }
 
 impl Pacer {
-    fn new(ledger: Ledger) -> Self {
+    fn new(ledger: BudgetLedger) -> Self {
         Self {
             ledger: Arc::new(ledger),
             line: tokio::sync::Mutex::default(),

@@ -11,10 +11,10 @@ use axum::middleware::Next;
 use axum::routing::{any, get};
 use axum::{Router, middleware};
 
-use super::answer::{Answer, BudgetOfBody, Caller, Work, compute, compute_here, known};
+use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use super::{analytics, lists, openapi, reply, stream};
 use crate::encode;
 use crate::market::Market;
@@ -24,7 +24,7 @@ use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// Every route, except that GET of the points is answered before a request comes here: see [`super::front::Front`].
-pub(super) fn router(shared: Arc<Shared>) -> Router {
+pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
     Router::new()
         .route(POINTS_PATH, any(not_allowed))
         .route(MARKETS_PATH, get(markets))
@@ -40,7 +40,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// `GET /v1/points`.
-pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
+pub(super) async fn points(shared: &ServiceShared, caller: Caller, query: &str) -> RouteAnswer {
     let access = known(caller)?;
     let now = shared.clock.now();
     let readable = readable(query)?;
@@ -58,7 +58,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
             }
             Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
         };
-        compute(shared, None, Work::Light, check).await?;
+        compute(shared, None, AnswerWork::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
@@ -70,11 +70,11 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
     // Files that may have to be read are no work for this thread.
     let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
-        Work::Long
+        AnswerWork::Long
     } else if Market::is_light(&query, now) {
-        Work::Light
+        AnswerWork::Light
     } else {
-        Work::Usual
+        AnswerWork::Usual
     };
     let work = move |source: &Market| {
         let series = source.points(&query, now)?;
@@ -89,22 +89,22 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
 }
 
 async fn markets(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServiceShared>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> RouteAnswer {
     known(caller)?;
     let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, Work::Light, move |source| {
+    let body = compute(&shared, None, AnswerWork::Light, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });
     Ok(reply::json(StatusCode::OK, body.await?))
 }
 
-async fn usage(Extension(caller): Extension<Caller>) -> Answer {
+async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     let usage = known(caller)?.usage();
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
     let mut response = reply::json(StatusCode::OK, body);

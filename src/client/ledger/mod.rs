@@ -28,7 +28,7 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// An account and the backend that keeps it.
-pub(super) struct Ledger {
+pub(super) struct BudgetLedger {
     backend: Backend,
     own: Mutex<OwnView>,
     clock: SharedClock,
@@ -51,7 +51,7 @@ struct OwnView {
     notice: Option<String>,
 }
 
-impl Ledger {
+impl BudgetLedger {
     /// The ledger of the account `name`, a hash. Nothing is opened yet.
     ///
     /// # Errors

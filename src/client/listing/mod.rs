@@ -14,7 +14,7 @@ use futures::future;
 use self::block_size::SizeQuestion;
 use self::names::NameQuestion;
 use super::error::ClientError;
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientInner {
     fn name_question<'a>(&self, request: &'a PointsRequest) -> Option<NameQuestion<'a>> {
         NameQuestion::of(&request.query).filter(|_| self.check_symbols)
     }

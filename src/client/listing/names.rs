@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{ListQuery, Question};
+use crate::client::kept_lists::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
@@ -44,7 +44,7 @@ impl<'a> NameQuestion<'a> {
     }
 }
 
-impl Question<String> for NameQuestion<'_> {
+impl ListQuestion<String> for NameQuestion<'_> {
     fn query(&self) -> &ListQuery {
         &self.query
     }

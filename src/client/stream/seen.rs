@@ -30,7 +30,7 @@ pub(super) struct SeenMarket(DefaultHasher);
 
 /// The latest events by what identifies them.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenEvents {
     /// Keys of this process alone, so that no service can choose events that meet.
     keys: RandomState,
     latest: Identities,
@@ -40,7 +40,7 @@ pub(super) struct Seen {
 
 type Identities = HashSet<u64, BuildHasherDefault<AsItIs>>;
 
-impl Seen {
+impl SeenEvents {
     /// Whether an event is new; it then no longer is.
     ///
     /// An event with an id is known by its type, exchange, symbol and id: some exchanges count ids for each symbol. One
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn new(text: &str) -> Vec<bool> {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         events(text).iter().map(|event| seen.is_new(event)).collect()
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         let template = events(r#"{"points":[{"series":{},"trade":{"id":"0"}}]}"#).remove(0);
         let mut is_new = |id: usize| {
             let mut event = template.clone();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::batch::SharedTable;
-use super::seen::{Seen, SeenMarket};
+use super::seen::{SeenEvents, SeenMarket};
 
 /// Series that are looked through one by one; beyond them a table of hashes is faster.
 const FEW: usize = 16;
@@ -41,7 +41,7 @@ impl Texts {
     }
 
     /// The index of a series whose events came under `name`; `None` for one that is no object, or one too many.
-    pub(super) fn find(&mut self, name: &str, text: &[u8], table: &SharedTable, seen: &Seen) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str, text: &[u8], table: &SharedTable, seen: &SeenEvents) -> Option<usize> {
         if text.len() > LONGEST {
             return None;
         }
