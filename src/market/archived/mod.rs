@@ -5,7 +5,7 @@ mod listing;
 
 use std::fmt::Write;
 
-use self::listing::Listed;
+use self::listing::AskedInstruments;
 use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, within};
 use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
@@ -22,7 +22,7 @@ pub(in crate::market) struct Archived {
 }
 
 /// An archive, opened.
-pub(in crate::market) struct Opened {
+pub(in crate::market) struct OpenedArchive {
     pub(in crate::market) answers: Archived,
     /// What discovery lists: what is kept now.
     pub(in crate::market) source: Box<dyn Source>,
@@ -31,7 +31,7 @@ pub(in crate::market) struct Opened {
 }
 
 impl Archived {
-    pub(in crate::market) fn open(archive: Archive) -> Result<Opened, MarketError> {
+    pub(in crate::market) fn open(archive: Archive) -> Result<OpenedArchive, MarketError> {
         let (contents, _) = archive.contents().map_err(|fault| broken(&fault))?;
         if contents.is_empty() {
             let problem = format!("{} is no archive, or an empty one: sync something first", archive.path().display());
@@ -39,8 +39,8 @@ impl Archived {
         }
         let ends = contents.iter().filter_map(|content| content.windows.last()).map(|window| window.to);
         let last_event = ends.max().map(|end| UnixSecond(end).nanos());
-        let source = Box::new(Listed::of(&contents));
-        Ok(Opened { answers: Self { archive }, source, last_event })
+        let source = Box::new(AskedInstruments::of(&contents));
+        Ok(OpenedArchive { answers: Self { archive }, source, last_event })
     }
 
     /// The closed buckets of a query as of `now`, ascending, without the corrections that the archive

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use super::store::{self, BookChange, BookSource};
 use crate::clock::{UnixDay, UnixNanos};
 use crate::market::ingest::fault::RowFault;
-use crate::market::ingest::rows::Row;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::rows::DumpRow;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 use crate::market::raw::PriceLevel;
 
@@ -25,7 +25,7 @@ pub(in crate::market) fn ingest_file(
     source: BookSource,
     (exchange, symbol): (&str, &str),
     day: UnixDay,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let stored = store::read_origin(task.store, exchange, symbol, day);
@@ -71,7 +71,7 @@ struct Snapshot {
     bids: Vec<PriceLevel>,
 }
 
-fn read(row: &Row<'_>, names: &[&str]) -> Result<Snapshot, RowFault> {
+fn read(row: &DumpRow<'_>, names: &[&str]) -> Result<Snapshot, RowFault> {
     let mut snapshot = Snapshot { time: UnixNanos(row.time(0)?), ..Snapshot::default() };
     for (index, pair) in names[1..].chunks_exact(2).enumerate() {
         let (column, ask) = (1 + 2 * index, index.is_multiple_of(2));

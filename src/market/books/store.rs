@@ -10,12 +10,12 @@ use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{Book, PriceLevel, RawData, SourceError};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::{Columns, unreadable};
+use crate::market::store::columns::{FileColumns, unreadable};
 use crate::market::store::layout::Dataset;
 use crate::market::store::minutes::near;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::partitions::Partitions;
-use crate::market::store::ticks::Decimals;
+use crate::market::store::ticks::PriceDecimals;
 use crate::market::store::{changes, layout};
 
 /// One change of a book.
@@ -73,13 +73,13 @@ const NO_LEVEL: i64 = -1;
 
 /// A book being rebuilt. Prices are above 0, so their bits order as they do.
 #[derive(Default)]
-struct State {
+struct BookState {
     bids: BTreeMap<u64, f64>,
     asks: BTreeMap<u64, f64>,
     in_snapshot: bool,
 }
 
-impl State {
+impl BookState {
     fn apply(&mut self, event: &BookChange) {
         if event.snapshot && !self.in_snapshot {
             self.bids.clear();
@@ -118,12 +118,12 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: UnixDay,
     events: &[BookChange],
-    (source, origin): (BookSource, &Origin),
+    (source, origin): (BookSource, &DumpOrigin),
 ) -> Result<(), ArchiveError> {
     let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     let of_events = prepared(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
-    let mut decimals = Decimals::default();
+    let mut decimals = PriceDecimals::default();
     for event in events {
         decimals.add(event.price);
     }
@@ -138,9 +138,9 @@ pub(in crate::market) fn read_origin(
     exchange: &str,
     symbol: &str,
     day: UnixDay,
-) -> Option<(BookSource, Origin)> {
+) -> Option<(BookSource, DumpOrigin)> {
     let files = [Dataset::BookEvents, Dataset::Books];
-    let origin = Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
+    let origin = DumpOrigin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
     let metadata = read_metadata(&layout::file(root, Dataset::Books, exchange, symbol, day)).ok()?;
     let source = match metadata.iter().find(|(name, _)| name == SOURCE) {
         None => BookSource::Changes,
@@ -164,7 +164,7 @@ fn event_table(events: &[BookChange]) -> Table {
 fn book_table(events: &[BookChange]) -> Table {
     let (mut minutes, mut last_events, mut sides) = (Vec::new(), Vec::new(), Vec::new());
     let (mut prices, mut amounts) = (Vec::new(), Vec::new());
-    let mut state = State::default();
+    let mut state = BookState::default();
     for (index, event) in events.iter().enumerate() {
         state.apply(event);
         if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
@@ -209,7 +209,7 @@ struct MinuteBook {
 }
 
 fn read(path: &Path) -> Result<BookDay, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let (starts, last_events) = (columns.whole("time")?, columns.whole("last_event")?);
     let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
     let mut minutes: Vec<MinuteBook> = Vec::new();
@@ -231,7 +231,7 @@ fn read(path: &Path) -> Result<BookDay, SourceError> {
 }
 
 fn read_events(path: &Path) -> Result<Vec<BookChange>, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let (times, snapshots, sides) = (columns.whole("time")?, columns.whole("is_snapshot")?, columns.whole("is_bid")?);
     let (prices, amounts) = (columns.floats("price")?, columns.floats("amount")?);
     let event = |row: usize| BookChange {
@@ -273,7 +273,7 @@ impl BookDay {
         }
         // Everything up to the minute is in the book at the end of the one before.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
-        let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
+        let mut state = before.map_or_else(BookState::default, |before| BookState::of(&before.book, in_snapshot));
         for event in of_minute {
             state.apply(event);
         }
@@ -344,10 +344,10 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &Origin::new("hash", 7)))
+        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &DumpOrigin::new("hash", 7)))
             .unwrap();
         let origin = read_origin(folder.path(), "X", "A/B", UnixDay(0));
-        assert_eq!(origin, Some((BookSource::Snapshots25, Origin::new("hash", 7))));
+        assert_eq!(origin, Some((BookSource::Snapshots25, DumpOrigin::new("hash", 7))));
         assert_eq!(read_origin(folder.path(), "X", "A/B", UnixDay(1)), None);
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", UnixDay(0))).unwrap();
         let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", UnixDay(0))).unwrap();
@@ -378,7 +378,8 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
+        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &DumpOrigin::new("hash", 7)))
+            .unwrap();
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", UnixDay(0))).unwrap();
         let last = |to: i64, now: i64| {
             let events = || Ok(Arc::new(events.to_vec()));

@@ -7,8 +7,8 @@ use crate::clock::UnixSecond;
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
-use crate::market::ingest::rows::{Broken, shown};
-use crate::market::ingest::task::{Tally, Task};
+use crate::market::ingest::rows::{BrokenFile, shown};
+use crate::market::ingest::task::{IngestTask, Tally};
 use crate::market::store::unpartitioned::BETWEEN;
 use crate::protocol::suggest::hint;
 
@@ -22,14 +22,14 @@ const LONGEST_NAME: usize = 100;
 const MOST_COLUMNS: usize = 1_000;
 
 /// The columns of a layout.
-pub(in crate::market) struct Columns {
+pub(in crate::market) struct CsvColumns {
     /// Those that every file has.
     pub(in crate::market) needed: &'static [&'static str],
     /// Those that a file may leave out.
     pub(in crate::market) others: &'static [&'static str],
 }
 
-impl Columns {
+impl CsvColumns {
     fn all(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.needed.iter().chain(self.others).copied()
     }
@@ -173,16 +173,16 @@ impl<'a> CsvRecord<'a> {
     }
 }
 
-impl Task<'_> {
-    /// As [`Task::each_row`], of a sheet.
+impl IngestTask<'_> {
+    /// As [`IngestTask::each_row`], of a sheet.
     pub(in crate::market) fn each_record(
         &mut self,
-        columns: &Columns,
+        columns: &CsvColumns,
         mut take: impl FnMut(&CsvRecord<'_>) -> Result<(), RowFault>,
     ) -> bool {
         let mut tally = Tally::default();
         let outcome = (|| {
-            let broken = |line: u64, what: String| Broken { line, what };
+            let broken = |line: u64, what: String| BrokenFile { line, what };
             let mut lines = Lines::open(self.file).map_err(|error| broken(0, error.to_string()))?;
             let mut fields = ByteRecord::new();
             let first = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
@@ -242,10 +242,10 @@ impl Task<'_> {
     }
 
     /// Which known column stands at each place of a header. One that is not known is reported, once, and passed over.
-    fn header(&mut self, header: &ByteRecord, columns: &Columns) -> Result<Vec<Option<&'static str>>, Broken> {
+    fn header(&mut self, header: &ByteRecord, columns: &CsvColumns) -> Result<Vec<Option<&'static str>>, BrokenFile> {
         if header.len() > MOST_COLUMNS {
             let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());
-            return Err(Broken { line: 1, what });
+            return Err(BrokenFile { line: 1, what });
         }
         let mut found = Vec::with_capacity(header.len());
         for field in header {
@@ -264,7 +264,7 @@ impl Task<'_> {
             None => Ok(found),
             Some(missing) => {
                 let what = format!("the header has no column {missing:?}; needed are {}", columns.needed.join(", "));
-                Err(Broken { line: 1, what })
+                Err(BrokenFile { line: 1, what })
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::market::raw::Instrument;
 use crate::protocol::{DataType, MarketListing, MarketsQuery};
 
 /// An entry with what it is ordered by.
-pub(in crate::market) struct Row {
+pub(in crate::market) struct OrderedEntry {
     /// The row as it is sent, but for the figures that [`Figures::complete`] adds.
     pub(in crate::market) entry: MarketListing,
     /// Its place among the source's markets, where it has one.

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::store::{MarketRow, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionRow};
 use crate::clock::UnixSecond;
 use crate::columns::NO_TIME;
-use crate::market::ingest::csv_table::{Columns, CsvRecord, Range};
+use crate::market::ingest::csv_table::{CsvColumns, CsvRecord, Range};
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::shown;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Position, PositionCounts, PredictionEvent, PredictionFigures};
 
-const MARKET_COLUMNS: Columns = Columns {
+const MARKET_COLUMNS: CsvColumns = CsvColumns {
     needed: &["condition_id", "question", "outcomes", "asset_ids", "available_since"],
     others: &[
         "timestamp",
@@ -41,7 +41,7 @@ const MARKET_COLUMNS: Columns = Columns {
     ],
 };
 
-const POSITION_COLUMNS: Columns = Columns {
+const POSITION_COLUMNS: CsvColumns = CsvColumns {
     needed: &["wallet_address", "asset_id", "condition_id", "unrealized_size", "realized_size", "avg_price"],
     others: &[
         "avg_exit_price",
@@ -70,7 +70,7 @@ const POSITION_COLUMNS: Columns = Columns {
 const MOST_DIGITS: usize = 78;
 
 /// Reads a file of markets into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_markets(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(PREDICTION_MARKETS.read_origin(task.store, source), &hash) {
         return Ok(());
@@ -95,7 +95,7 @@ pub(in crate::market) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Re
 }
 
 /// Reads a file of positions into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_positions(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_positions(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(PREDICTION_POSITIONS.read_origin(task.store, source), &hash) {
         return Ok(());

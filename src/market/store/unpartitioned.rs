@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::columns::Columns;
+use super::columns::FileColumns;
 use crate::archive::{ArchiveError, Table};
 use crate::columns::Column;
 use crate::market::raw::SourceError;
 use crate::market::store::changes::prepared;
 use crate::market::store::layout::Dataset;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::{changes, layout};
 
 /// Between the entries of a list in a text.
@@ -30,8 +30,8 @@ pub(in crate::market) struct UnpartitionedTable<L: 'static> {
 
 impl<L: Default> UnpartitionedTable<L> {
     /// The file that a sheet was made of; `None` when there is none yet, or it is damaged.
-    pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<Origin> {
-        Origin::read([layout::sheet(root, self.dataset, source)])
+    pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<DumpOrigin> {
+        DumpOrigin::read([layout::sheet(root, self.dataset, source)])
     }
 
     /// Writes the lines of a file.
@@ -40,7 +40,7 @@ impl<L: Default> UnpartitionedTable<L> {
         root: &Path,
         source: &str,
         mut lines: Vec<L>,
-        origin: &Origin,
+        origin: &DumpOrigin,
     ) -> Result<(), ArchiveError> {
         let mut table = Table::new();
         let mut add = |name: &str, column| table.push((name.to_owned(), column));
@@ -67,7 +67,7 @@ impl<L: Default> UnpartitionedTable<L> {
     }
 
     fn read(&self, file: &Path) -> Result<Vec<L>, SourceError> {
-        let mut columns = Columns::read(file)?;
+        let mut columns = FileColumns::read(file)?;
         let mut lines: Vec<L> = Vec::new();
         for (name, field) in self.times.iter().chain(self.wholes) {
             fill(&mut lines, columns.whole(name)?, *field);

@@ -25,7 +25,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let mut snapshots = Vec::new();
     source.supply(place, buckets.window, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
 
-    let mut table = Table::default();
+    let mut table = SupplyTable::default();
     let mut pending = snapshots.iter().peekable();
     let mut latest = None;
     for start in buckets.starts() {
@@ -81,7 +81,7 @@ impl<'a> Marketcaps<'a> {
 
 /// Rows as columns.
 #[derive(Default)]
-struct Table {
+struct SupplyTable {
     timestamps: Vec<i64>,
     numbers: [Vec<f64>; NUMBERS.len()],
     chains: Vec<Option<String>>,
@@ -91,7 +91,7 @@ struct Table {
 /// Numeric columns before the texts.
 const AMOUNTS: usize = 8;
 
-/// The numeric columns, in the order of [`Table::push`].
+/// The numeric columns, in the order of [`SupplyTable::push`].
 const NUMBERS: [&str; 11] = [
     "marketcap",
     "first_marketcap",
@@ -106,7 +106,7 @@ const NUMBERS: [&str; 11] = [
     "usd_price",
 ];
 
-impl Table {
+impl SupplyTable {
     fn push(&mut self, timestamp: i64, row: &SupplyRow) {
         self.timestamps.push(timestamp);
         let values = [

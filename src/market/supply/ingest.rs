@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::store::{SUPPLY, SupplyRecord};
-use crate::market::ingest::csv_table::{Columns, CsvRecord, Range};
+use crate::market::ingest::csv_table::{CsvColumns, CsvRecord, Range};
 use crate::market::ingest::fault::RowFault;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 use crate::market::raw::SupplyRow;
 
-const COLUMNS: Columns = Columns {
+const COLUMNS: CsvColumns = CsvColumns {
     needed: &["coin", "token_name", "timestamp", "marketcap"],
     others: &[
         "chain",
@@ -28,7 +28,7 @@ const COLUMNS: Columns = Columns {
 };
 
 /// Reads one file into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_file(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(SUPPLY.read_origin(task.store, source), &hash) {
         return Ok(());

@@ -1,6 +1,6 @@
 //! The demo's wallets and their positions on the prediction venue.
 
-use super::events::{EventTraits, Events, hexadecimal};
+use super::events::{EventTraits, PredictionEvents, hexadecimal};
 use super::odds::quote;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond};
 use crate::market::demo::noise::{mix, normal, place, uniform};
@@ -135,7 +135,12 @@ impl Traders {
 
     /// The positions that the wallets ever take in the markets of a year. `first` says whether the first outcome of a market
     /// comes true.
-    pub(in crate::market) fn lives(&self, events: &Events, year: usize, first: impl Fn(usize) -> bool) -> Vec<Life> {
+    pub(in crate::market) fn lives(
+        &self,
+        events: &PredictionEvents,
+        year: usize,
+        first: impl Fn(usize) -> bool,
+    ) -> Vec<Life> {
         let of_year = |outcome: &usize| events.traits[events.outcomes[*outcome].event].year == year;
         let outcomes: Vec<usize> = (0..events.outcomes.len()).filter(of_year).collect();
         let mut lives = Vec::with_capacity(POSITIONS);
@@ -156,7 +161,7 @@ impl Traders {
 /// The table of positions as of a second, of the markets that have opened.
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
-    events: &Events,
+    events: &PredictionEvents,
     lives: impl Iterator<Item = &'a Life>,
     now: UnixSecond,
     first: impl Fn(usize) -> bool,
@@ -286,8 +291,8 @@ mod tests {
         place.is_multiple_of(3)
     }
 
-    fn year(seed: u64, year: usize) -> (Traders, Events, Vec<Life>) {
-        let (traders, events) = (Traders::new(seed), Events::new(seed));
+    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<Life>) {
+        let (traders, events) = (Traders::new(seed), PredictionEvents::new(seed));
         let lives = traders.lives(&events, year, first);
         (traders, events, lives)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::events::{Events, Truth, years};
+use super::events::{PredictionEvents, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
@@ -21,7 +21,7 @@ const DECIDING: &str = "BINANCE";
 
 /// What the demo's prediction venue is made of. All but the events is made when it is first asked for.
 pub(in crate::market) struct DemoPredictionVenue {
-    events: Events,
+    events: PredictionEvents,
     /// What the questions about prices are decided by.
     trades: Arc<CoinTrades>,
     traders: Traders,
@@ -37,7 +37,7 @@ pub(in crate::market) struct DemoPredictionVenue {
 impl DemoPredictionVenue {
     /// The venue of a seed.
     pub(in crate::market) fn new(seed: u64, trades: Arc<CoinTrades>) -> Self {
-        let events = Events::new(seed);
+        let events = PredictionEvents::new(seed);
         let markets = events.events.len();
         Self {
             events,
