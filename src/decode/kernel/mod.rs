@@ -12,16 +12,16 @@
 #![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool, clippy::naive_bytecount)]
 
 #[cfg(test)]
-mod alike;
+mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod decimal;
+mod fallback;
 mod literal;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
-mod slow;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::super::number;
 use super::literal::Literal;
-use super::{ListSpan, ONCE, slow};
+use super::{ListSpan, ONCE, fallback};
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
@@ -165,7 +165,7 @@ pub(super) fn times(
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let part = fraction.map(|(skip, ends)| end.wrapping_add(skip) as usize..ends[row] as usize);
-        match slow::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
+        match fallback::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
             Some(time) => out[row].write(time.0),
             None => return false,
         };

@@ -4,8 +4,8 @@ use std::arch::aarch64::*;
 use std::mem::MaybeUninit;
 
 use super::super::super::powers::EXACT;
-use super::super::{scalar, slow};
-use super::long::{self, nibbles};
+use super::super::{fallback, scalar};
+use super::decimal31::{self, nibbles};
 
 /// Most bytes.
 const LONGEST: usize = 16;
@@ -236,8 +236,8 @@ unsafe fn one_by_one(
         let at = wrong.trailing_zeros() as usize / 16;
         let (start, end) = (befores[at].wrapping_add(skip), ends[at]);
         // SAFETY: the caller's.
-        let value = unsafe { long::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
-        let Some(value) = value.or_else(|| slow::float(bytes, start as usize..end as usize)) else { return false };
+        let value = unsafe { decimal31::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
+        let Some(value) = value.or_else(|| fallback::float(bytes, start as usize..end as usize)) else { return false };
         out[at].write(value);
         wrong &= !(0xFFFF << (16 * at));
     }
@@ -301,7 +301,7 @@ unsafe fn four_times(
 ) -> u64 {
     // SAFETY: the caller's.
     unsafe {
-        let second = vdup_n_u32(slow::NANOSECONDS as u32);
+        let second = vdup_n_u32(fallback::NANOSECONDS as u32);
         let above = |values: [uint64x2_t; 2], limit: i64| {
             let limit = vdupq_n_u64(limit as u64);
             let narrow = vcombine_u32(vmovn_u64(vcgtq_u64(values[0], limit)), vmovn_u64(vcgtq_u64(values[1], limit)));
@@ -309,7 +309,7 @@ unsafe fn four_times(
         };
         let read = Four::read::<false>(base, befores, skip, ends);
         let seconds = read.wholes();
-        let mut wrong = read.wrong | above(seconds, slow::MOST_SECONDS);
+        let mut wrong = read.wrong | above(seconds, fallback::MOST_SECONDS);
         // Seconds have a few bits above 32.
         let mut times = seconds.map(|seconds| {
             let upper = vshlq_n_u64::<32>(vmull_u32(vshrn_n_u64::<32>(seconds), second));
@@ -318,7 +318,7 @@ unsafe fn four_times(
         if let Some((skip, parts)) = part {
             let read = Four::read::<false>(base, ends, skip, parts);
             let parts = read.wholes();
-            wrong |= read.wrong | above(parts, slow::NANOSECONDS - 1);
+            wrong |= read.wrong | above(parts, fallback::NANOSECONDS - 1);
             times = [vaddq_u64(times[0], parts[0]), vaddq_u64(times[1], parts[1])];
         }
         vst1q_u64(out.cast(), times[0]);
