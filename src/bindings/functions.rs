@@ -261,11 +261,11 @@ fn wrong_column(name: &str) -> PyErr {
 }
 
 /// Name, weight per minute, burst, weight per day, history days, streams.
-type TierRow = (&'static str, u32, u64, Option<u64>, u32, u32);
+type TierTableRow = (&'static str, u32, u64, Option<u64>, u32, u32);
 
 /// The tier table (section 8.1).
 #[pyfunction]
-pub(super) fn tiers() -> Vec<TierRow> {
+pub(super) fn tiers() -> Vec<TierTableRow> {
     let row = |row: &'static TierSpec| {
         (
             row.name,

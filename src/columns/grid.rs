@@ -19,7 +19,7 @@ pub struct DenseHeatmap {
 
 /// Why a heatmap has no grid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum GridError {
+pub enum DenseHeatmapError {
     /// The series holds no levels column.
     #[error("not a heatmap: it has no levels")]
     NotAHeatmap,
@@ -41,18 +41,18 @@ pub enum GridError {
 impl DenseHeatmap {
     /// Lays a heatmap on a grid of price buckets `step` wide; without a step, the smallest distance between two
     /// neighbouring levels of a snapshot. Volumes of levels in one bucket add up.
-    pub fn new(heatmap: &Series, step: Option<f64>) -> Result<Self, GridError> {
-        let (levels, _) = heatmap.levels().ok_or(GridError::NotAHeatmap)?;
+    pub fn new(heatmap: &Series, step: Option<f64>) -> Result<Self, DenseHeatmapError> {
+        let (levels, _) = heatmap.levels().ok_or(DenseHeatmapError::NotAHeatmap)?;
         Self::from_levels(&levels.offsets, &levels.values, step)
     }
 
     /// As [`DenseHeatmap::new`], from the parts: `offsets` count values (two a level) of `values`.
-    pub fn from_levels(offsets: &[i64], values: &[f64], step: Option<f64>) -> Result<Self, GridError> {
+    pub fn from_levels(offsets: &[i64], values: &[f64], step: Option<f64>) -> Result<Self, DenseHeatmapError> {
         let snapshots = offsets.len().saturating_sub(1);
         let rows = || offsets.windows(2).map(|span| pairs(&values[span[0] as usize..span[1] as usize]));
         let step = match step {
             Some(step) if step.is_finite() && step > 0.0 => step,
-            Some(step) => return Err(GridError::Step(step)),
+            Some(step) => return Err(DenseHeatmapError::Step(step)),
             None => rows()
                 .flat_map(|row| row.column(0).windows(2).into_iter().map(|two| two[1] - two[0]).collect::<Vec<_>>())
                 .filter(|gap| *gap > 0.0)
@@ -67,7 +67,7 @@ impl DenseHeatmap {
         let first = bucket(low, step);
         let count = bucket(high, step) - first + 1.0;
         if !count.is_finite() || count * snapshots.max(1) as f64 > MAX_CELLS as f64 {
-            return Err(GridError::TooLarge { snapshots, prices: count, step });
+            return Err(DenseHeatmapError::TooLarge { snapshots, prices: count, step });
         }
         let mut volumes = Array2::zeros((snapshots, count as usize));
         for (index, row) in rows().enumerate() {
@@ -112,8 +112,8 @@ mod tests {
     fn odd_cases_have_odd_but_sound_grids() {
         assert_eq!(DenseHeatmap::from_levels(&[0, 0], &[], None).unwrap().volumes.dim(), (1, 0));
         assert_eq!(DenseHeatmap::from_levels(&[0, 2], &[7.0, 1.0], None).unwrap().volumes.dim(), (1, 1));
-        assert_eq!(DenseHeatmap::from_levels(&[0], &[], Some(-1.0)), Err(GridError::Step(-1.0)));
+        assert_eq!(DenseHeatmap::from_levels(&[0], &[], Some(-1.0)), Err(DenseHeatmapError::Step(-1.0)));
         let wide = DenseHeatmap::from_levels(&[0, 4], &[0.0, 1.0, 1e12, 1.0], Some(1e-3));
-        assert!(matches!(wide, Err(GridError::TooLarge { .. })));
+        assert!(matches!(wide, Err(DenseHeatmapError::TooLarge { .. })));
     }
 }

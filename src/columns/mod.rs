@@ -19,7 +19,7 @@ pub(crate) use arrange::Joiner;
 pub use arrange::{Conflict, Contradiction, arrange, join};
 pub use asof::{copy_of_ascending, gather, latest_known, latest_values};
 pub use column::{Column, ColumnName, List, NO_TIME, RaggedRows};
-pub use grid::{DenseHeatmap, GridError};
+pub use grid::{DenseHeatmap, DenseHeatmapError};
 pub(crate) use growing::Growing;
 pub use heatmap::{heatmap_from_flat, heatmap_from_levels, heatmap_from_sides, heatmap_of_sides};
 pub use raw::Raw;

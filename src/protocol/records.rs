@@ -16,9 +16,9 @@ pub struct Timestamp {
     pub ns: i64,
 }
 
-/// A market entry of `/v1/markets`.
+/// A market entry of `/v1/markets`. Messages on one that cannot be read call it `Market`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename = "Market", rename_all = "camelCase")]
 pub struct MarketListing {
     /// Exchange identifier.
     #[serde(skip_serializing_if = "String::is_empty")]

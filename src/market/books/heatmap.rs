@@ -4,7 +4,7 @@ use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{PriceStep, level};
+use crate::market::query::price_step::{DecimalStep, level};
 use crate::market::query::usd::{Converter, Counted};
 use crate::market::raw::PriceLevel;
 
@@ -20,7 +20,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
     let (buckets, size, depth) = (&context.buckets, context.query.block_size.unwrap_or(1.0), context.depth());
-    let step = PriceStep::new(size);
+    let step = DecimalStep::new(size);
     let mut books: Vec<(usize, Converter<'_>)> =
         markets.iter().map(|&market| (market, context.converter(market))).collect();
     let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
@@ -54,7 +54,7 @@ pub(in crate::market) struct VolumeBlocks(Vec<(i64, f64)>);
 
 impl VolumeBlocks {
     /// Adds a side's levels.
-    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &PriceStep, counted: Counted) {
+    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &DecimalStep, counted: Counted) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
             let price = counted.price(price);
@@ -96,7 +96,7 @@ pub(in crate::market) fn snapshot(
     levels: &mut List,
     bought: &mut VolumeBlocks,
     sold: &mut VolumeBlocks,
-    step: &PriceStep,
+    step: &DecimalStep,
     depth: u32,
 ) -> i64 {
     let (bids, asks) = (bought.settle(), sold.settle());
@@ -116,13 +116,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn blocks(levels: &[PriceLevel], step: f64) -> (VolumeBlocks, PriceStep) {
-        let (mut blocks, step) = (VolumeBlocks::default(), PriceStep::new(step));
+    fn blocks(levels: &[PriceLevel], step: f64) -> (VolumeBlocks, DecimalStep) {
+        let (mut blocks, step) = (VolumeBlocks::default(), DecimalStep::new(step));
         blocks.collect(levels, &step, Counted::Amount);
         (blocks, step)
     }
 
-    fn bids(blocks: &mut VolumeBlocks, step: &PriceStep, depth: u32) -> Vec<f64> {
+    fn bids(blocks: &mut VolumeBlocks, step: &DecimalStep, depth: u32) -> Vec<f64> {
         let mut levels = List::default();
         assert_eq!(
             snapshot(&mut levels, blocks, &mut VolumeBlocks::default(), step, depth) * 2,
@@ -131,7 +131,7 @@ mod tests {
         levels.values
     }
 
-    fn asks(blocks: &mut VolumeBlocks, step: &PriceStep, depth: u32) -> Vec<f64> {
+    fn asks(blocks: &mut VolumeBlocks, step: &DecimalStep, depth: u32) -> Vec<f64> {
         let mut levels = List::default();
         assert_eq!(snapshot(&mut levels, &mut VolumeBlocks::default(), blocks, step, depth), 0);
         levels.values
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn usd_volumes_are_price_times_amount() {
-        let (mut counted, step) = (VolumeBlocks::default(), PriceStep::new(10.0));
+        let (mut counted, step) = (VolumeBlocks::default(), DecimalStep::new(10.0));
         counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
         assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
     }

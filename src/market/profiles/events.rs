@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::clock::UnixSecond;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{PriceStep, server_step};
+use crate::market::query::price_step::{DecimalStep, server_step};
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
 use crate::market::raw::{self, Bar, Source, SourceError, Trade};
@@ -130,9 +130,9 @@ impl Steps {
 
     /// The step of the session that starts at `start`, its size first. `price` is that of the session's first event,
     /// where the step is not yet known.
-    pub(in crate::market) fn of(&mut self, start: UnixSecond, price: f64) -> (f64, PriceStep) {
+    pub(in crate::market) fn of(&mut self, start: UnixSecond, price: f64) -> (f64, DecimalStep) {
         let chosen = || *self.by_session.entry(start).or_insert_with(|| server_step(price, &self.ticks));
         let size = self.given.unwrap_or_else(chosen);
-        (size, PriceStep::new(size))
+        (size, DecimalStep::new(size))
     }
 }

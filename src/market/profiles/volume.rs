@@ -8,13 +8,13 @@ use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{PriceStep, level};
+use crate::market::query::price_step::{DecimalStep, level};
 use crate::protocol::{BucketGrid, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
 pub(in crate::market) struct VolumeProfile {
     size: f64,
-    pub step: PriceStep,
+    pub step: DecimalStep,
     pub levels: BTreeMap<i64, (f64, f64)>,
     /// Unix nanoseconds and level of the last event.
     pub last: (i64, i64),

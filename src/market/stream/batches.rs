@@ -6,7 +6,7 @@ use super::singles::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{PriceStep, level, server_step};
+use crate::market::query::price_step::{DecimalStep, level, server_step};
 use crate::market::raw::{Bar, Source, Trade};
 use crate::protocol::stream::{Payload, StreamSeries};
 
@@ -49,14 +49,14 @@ pub(in crate::market) fn trade_batches(
 /// The volume profile of a minute under way.
 struct MinuteProfile {
     size: f64,
-    step: PriceStep,
+    step: DecimalStep,
     levels: BTreeMap<i64, (f64, f64)>,
 }
 
 impl MinuteProfile {
     fn of(first: &Trade, tick: f64) -> Self {
         let size = server_step(first.price, &[tick]);
-        Self { size, step: PriceStep::new(size), levels: BTreeMap::new() }
+        Self { size, step: DecimalStep::new(size), levels: BTreeMap::new() }
     }
 
     fn add(&mut self, trade: &Trade, volume: f64) -> Result<(), MarketError> {

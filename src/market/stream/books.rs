@@ -5,7 +5,7 @@ use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window};
 use crate::columns::List;
 use crate::market::books::heatmap::{VolumeBlocks, snapshot};
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::PriceStep;
+use crate::market::query::price_step::DecimalStep;
 use crate::market::query::usd::Counted;
 use crate::market::raw::Source;
 use crate::protocol::DataType;
@@ -24,7 +24,7 @@ pub(in crate::market) fn snapshots(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let Some(size) = subscription.series.block_size else { return Ok(()) };
-    let step = PriceStep::new(size);
+    let step = DecimalStep::new(size);
     let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
     let depth = subscription.channel.parameter("maxDepth").and_then(|depth| depth.parse().ok()).unwrap_or(included);
     let (mut bought, mut sold) = (VolumeBlocks::default(), VolumeBlocks::default());
