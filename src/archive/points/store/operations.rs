@@ -83,7 +83,7 @@ pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
     /// Whether files can go without the risk that what goes is not what was looked at.
     fn removes(&self) -> bool;
 
-    /// Removes a file; one that is not there is fine. Only of a store that [removes](Store::removes).
+    /// Removes a file; one that is not there is fine. Only of a store that [removes](ArchiveStore::removes).
     fn remove(&self, name: &str) -> Result<(), ArchiveFault>;
 
     /// Keeps what was found where nobody reads it as data; tells that place, and what stands at the name now.

@@ -22,9 +22,6 @@ mod decimal31;
 mod find;
 mod int4;
 
-use decimal16::Digits16;
-use decimal20::Digits20;
-use decimal31::{Decimals31, Doubles};
 pub(super) use find::{ascend, index, index_closers, index_list, index_rows, list_end, lists, same};
 
 /// Whether this processor has every instruction of these kernels.
@@ -186,8 +183,8 @@ avx512! {
     /// [`floats`]; the queue has room.
     #[inline]
     unsafe fn groups(
-        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<Digits16>; BATCH / 8], out: &mut [MaybeUninit<f64>],
-        queue: &mut LeftNumbers,
+        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
+        out: &mut [MaybeUninit<f64>], queue: &mut LeftNumbers,
     ) {
         let out = out.as_chunks_mut::<8>().0;
         let mut pending = u64::MAX.unbounded_shr(64 - out.len() as u32);
@@ -219,7 +216,8 @@ avx512! {
     /// Eight tokens; room in `out` and in the queue.
     #[inline]
     unsafe fn group(
-        tokens: &Tokens, at: usize, digits: &Digits16, out: *mut f64, place: usize, inside: u8, queue: &mut LeftNumbers,
+        tokens: &Tokens, at: usize, digits: &decimal16::Digits16, out: *mut f64, place: usize, inside: u8,
+        queue: &mut LeftNumbers,
     ) {
         // SAFETY: the caller's.
         unsafe {
@@ -298,9 +296,9 @@ avx512! {
     /// [`floats`].
     unsafe fn longs(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: &mut [MaybeUninit<f64>]) -> bool {
         // In three rounds, for the same reason as `groups`.
-        let mut digits = [MaybeUninit::<Digits20>::uninit(); BATCH / 8];
+        let mut digits = [MaybeUninit::<decimal20::Digits20>::uninit(); BATCH / 8];
         let digits = &mut digits[..out.len() / 8];
-        let mut decimals = [MaybeUninit::<Decimals31>::uninit(); BATCH / 8];
+        let mut decimals = [MaybeUninit::<decimal31::Decimals31>::uninit(); BATCH / 8];
         let decimals = &mut decimals[..out.len() / 8];
         // SAFETY: the caller's; and what is read of `digits` and `decimals` was written before.
         unsafe {
@@ -314,7 +312,7 @@ avx512! {
                 });
             }
             for (group, (decimals, out)) in decimals.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
-                let Doubles { values, mut failed } = decimal31::doubles(decimals.assume_init_ref());
+                let decimal31::Doubles { values, mut failed } = decimal31::doubles(decimals.assume_init_ref());
                 _mm512_storeu_pd(out.as_mut_ptr().cast(), values);
                 while failed != 0 {
                     let lane = failed.trailing_zeros() as usize;
