@@ -337,3 +337,49 @@ fn the_lengths_of_days_and_seconds_are_written_once() {
     }
     assert_eq!(found, BTreeSet::from(["clock/units.rs".to_owned()]), "where the length of a day or a second stands");
 }
+
+/// The types and traits that a code declares. Types that belong to a trait have their names from it.
+fn declared(code: &str) -> Vec<&str> {
+    let name = |line| {
+        let is_inner = str::starts_with(line, ' ');
+        let line = line.trim_start();
+        let seen_by = line.strip_prefix("pub").map_or(line, |rest| match rest.split_once(") ") {
+            Some((_, item)) if rest.starts_with('(') => item,
+            _ => rest.trim_start(),
+        });
+        let (kind, rest) = seen_by.strip_prefix("unsafe ").unwrap_or(seen_by).split_once(' ')?;
+        let is_one = matches!(kind, "struct" | "enum" | "union" | "trait") || kind == "type" && !is_inner;
+        rest.split(|c: char| !(c.is_alphanumeric() || c == '_')).next().filter(|name| is_one && !name.is_empty())
+    };
+    code.lines().filter_map(name).collect()
+}
+
+#[test]
+fn no_type_has_the_name_of_another() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    source_files(&top, &mut files);
+    // What Python sees is named as what it wraps, so the bindings are held to it by themselves.
+    let mut places: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
+    for file in files {
+        let within = file.strip_prefix(&top).expect("a file of the sources");
+        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
+            continue;
+        }
+        let code = code_of(&fs::read_to_string(&file).expect("a source"));
+        for name in declared(&code) {
+            let place = places.entry((within.starts_with("bindings"), name.to_owned())).or_default();
+            place.push(within.to_string_lossy().into_owned());
+        }
+    }
+    assert!(places.len() > 500, "the types were found");
+    let twice: Vec<_> = places.into_iter().filter(|(_, files)| files.len() > 1).collect();
+    assert!(twice.is_empty(), "names with two meanings: {twice:#?}");
+}
+
+#[test]
+fn declared_types_are_found_wherever_they_may_be_seen() {
+    let code = "struct A;\npub enum B<T> {\n    C(T),\n}\npub(super) trait D: Send {\n    type Item;\n}\n\
+                pub(in crate::market) type E = u8;\nfn f() {\n    struct F(u8);\n    let structure = 1;\n}\nunsafe trait G {}";
+    assert_eq!(declared(code), ["A", "B", "D", "E", "F", "G"]);
+}

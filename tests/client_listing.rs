@@ -17,7 +17,7 @@ const NOW: i64 = 1_776_880_800;
 /// Markets of the listings: a page and a half.
 const MARKETS: usize = 150;
 
-fn names(markets: &[marketpoints::protocol::Market]) -> Vec<String> {
+fn names(markets: &[marketpoints::protocol::MarketListing]) -> Vec<String> {
     markets.iter().map(|market| market.raw_symbol.clone()).collect()
 }
 

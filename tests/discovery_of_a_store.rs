@@ -4,7 +4,7 @@ use std::fs;
 
 use marketpoints::clock::UnixNanos;
 use marketpoints::market::{Market, ingest};
-use marketpoints::protocol::{DiscoveryList, Filters, Market as Entry, MarketsQuery, Timestamp};
+use marketpoints::protocol::{DiscoveryList, Filters, MarketListing, MarketsQuery, Timestamp};
 
 const SECOND: i64 = 1_000_000_000;
 const START: i64 = 1_570_838_400; // 2019-10-12
@@ -45,7 +45,7 @@ fn at(second: i64) -> i64 {
     (START + second) * SECOND + SECOND / 2
 }
 
-fn markets(market: &Market, query: &str, now: i64) -> Vec<Entry> {
+fn markets(market: &Market, query: &str, now: i64) -> Vec<MarketListing> {
     market.markets(&MarketsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap().symbols
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use futures::{SinkExt, StreamExt};
-use marketpoints::client::log::{Level, Listener, listening};
+use marketpoints::client::log::{Listener, LogLevel, listening};
 use marketpoints::client::{
     Backoff, Client, ClientError, Config, ErrorKind, Event, EventStream, Gap, Overflow, Registry, StreamItem,
     StreamOptions, StreamState,
@@ -267,7 +267,7 @@ async fn a_thousand_reconnects_lose_nothing_and_deliver_and_record_nothing_twice
 fn listener(records: &Arc<Mutex<Vec<String>>>) -> Listener {
     let records = Arc::clone(records);
     Listener {
-        least: Level::Warning,
+        least: LogLevel::Warning,
         on_record: Arc::new(move |record| records.lock().unwrap().push(record.to_string())),
     }
 }

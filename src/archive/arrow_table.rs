@@ -12,7 +12,7 @@ use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, SchemaRef};
 
 use super::table::Table;
 use crate::columns::arrow::{UTC, times};
-use crate::columns::{Column, List, NO_TIME, Rows};
+use crate::columns::{Column, List, NO_TIME, RaggedRows};
 
 /// Stands for the fields of records that never had any: Parquet has no group without fields.
 const NO_FIELDS: &str = "nothing";
@@ -42,7 +42,7 @@ fn element(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new(ELEMENT, kind, false))
 }
 
-fn fields(rows: &Rows) -> Fields {
+fn fields(rows: &RaggedRows) -> Fields {
     if rows.columns.is_empty() {
         return Fields::from(vec![Field::new(NO_FIELDS, DataType::Int64, false)]);
     }
@@ -112,7 +112,7 @@ pub(super) fn column(array: ArrayRef) -> Option<Column> {
                     drop(values);
                     let named = fields.iter().zip(arrays).filter(|(field, _)| field.name() != NO_FIELDS);
                     let named = named.map(|(field, array)| Some((field.name().clone().into(), column(array)?)));
-                    Column::Rows(Rows { offsets, columns: named.collect::<Option<_>>()? })
+                    Column::Rows(RaggedRows { offsets, columns: named.collect::<Option<_>>()? })
                 }
                 DataType::Float64 => Column::List(List { offsets, values: numbers::<Float64Type>(values, f64::NAN) }),
                 _ => return None,
@@ -193,7 +193,7 @@ mod tests {
         let texts = |count: usize| (0..count).map(|place| (place % 3 > 0).then(|| format!("é\"{place}"))).collect();
         let times = |count: i64| (0..count).map(|at| if at % 4 == 1 { NO_TIME } else { at * 1_570_752_011 }).collect();
         let (outer, deep) = (vec![0, 2, 2, 5, 6, 6], vec![0, 0, 3, 4, 4, 4, 7]);
-        let inner = Rows {
+        let inner = RaggedRows {
             offsets: deep.clone(),
             columns: vec![("number".into(), Column::Int((0..7).collect())), ("at".into(), Column::Time(times(7)))],
         };
@@ -209,8 +209,8 @@ mod tests {
             ("count".into(), Column::Int(vec![i64::MIN, -1, 0, 1, i64::MAX])),
             ("text".into(), Column::Text(texts(5))),
             ("list".into(), Column::List(List { offsets: outer.clone(), values: doubles(6) })),
-            ("rows".into(), Column::Rows(Rows { offsets: outer.clone(), columns: records })),
-            ("bare".into(), Column::Rows(Rows { offsets: outer, columns: vec![] })),
+            ("rows".into(), Column::Rows(RaggedRows { offsets: outer.clone(), columns: records })),
+            ("bare".into(), Column::Rows(RaggedRows { offsets: outer, columns: vec![] })),
         ]
     }
 
@@ -235,16 +235,16 @@ mod tests {
                 ("count".into(), Column::Int((0..rows as i64).collect())),
                 ("text".into(), Column::Text(texts[..rows].to_vec())),
                 ("list".into(), Column::List(List { offsets: offsets.clone(), values: doubles(inner) })),
-                ("rows".into(), Column::Rows(Rows { offsets: offsets.clone(), columns: vec![
+                ("rows".into(), Column::Rows(RaggedRows { offsets: offsets.clone(), columns: vec![
                     ("price".into(), Column::Float(doubles(inner))),
                     ("blocks".into(), Column::List(List { offsets: deep.clone(), values: doubles(levels) })),
                     ("note".into(), Column::Text(texts[..inner].to_vec())),
-                    ("deep".into(), Column::Rows(Rows { offsets: deep.clone(), columns: vec![
+                    ("deep".into(), Column::Rows(RaggedRows { offsets: deep.clone(), columns: vec![
                         ("number".into(), Column::Int((0..levels as i64).collect())),
                         ("at".into(), Column::Time(vec![NO_TIME; levels])),
                     ] })),
                 ] })),
-                ("bare".into(), Column::Rows(Rows { offsets, columns: vec![] })),
+                ("bare".into(), Column::Rows(RaggedRows { offsets, columns: vec![] })),
             ];
             let metadata = vec![("key".to_owned(), "value".to_owned())];
             let bytes = Bytes::from(parquet_bytes(&table, &metadata).unwrap());

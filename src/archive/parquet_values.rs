@@ -27,7 +27,7 @@ const MOST_A_BYTE: usize = 1 << 12;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ParquetKind {
     Float,
     Int,
     Time,
@@ -40,17 +40,17 @@ pub(super) struct Leaf {
     place: usize,
     /// Level at which there is a value.
     depth: i16,
-    pub(super) kind: Kind,
+    pub(super) kind: ParquetKind,
     /// Values at most: of lists, an empty one counts as well.
     pub(super) values: usize,
 }
 
 /// A file's columns.
-pub(super) struct Values {
+pub(super) struct ParquetValues {
     file: SerializedFileReader<Bytes>,
 }
 
-impl Values {
+impl ParquetValues {
     /// The columns of a file's bytes; `None` where the file is damaged, or claims more than such a file can hold.
     pub(super) fn open(bytes: Bytes) -> Option<Self> {
         let most = bytes.len().saturating_mul(MOST_A_BYTE);
@@ -82,7 +82,8 @@ impl Values {
         let place = (0..schema.num_columns()).find(|&place| schema.column(place).path().parts()[0] == name)?;
         let column = schema.column(place);
         let kind = kind(&column)?;
-        if kind == Kind::List && schema.get_column_root(place).get_basic_info().converted_type() != ConvertedType::LIST
+        if kind == ParquetKind::List
+            && schema.get_column_root(place).get_basic_info().converted_type() != ConvertedType::LIST
         {
             return None;
         }
@@ -103,7 +104,7 @@ impl Values {
 
     /// Some rows of a column of whole numbers or of times.
     pub(super) fn integers(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [i64]) -> Result<(), String> {
-        let missing = if leaf.kind == Kind::Time { NO_TIME } else { 0 };
+        let missing = if leaf.kind == ParquetKind::Time { NO_TIME } else { 0 };
         guarded(|| self.flat::<Int64Type>(leaf, rows, missing, out))
     }
 
@@ -126,7 +127,7 @@ impl Values {
             let mut encodings = group.column(leaf.place).encodings();
             encodings.all(|encoding| matches!(encoding, Encoding::PLAIN | Encoding::RLE))
         };
-        leaf.depth == 0 && leaf.kind == Kind::Float && self.file.metadata().row_groups().iter().all(plain)
+        leaf.depth == 0 && leaf.kind == ParquetKind::Float && self.file.metadata().row_groups().iter().all(plain)
     }
 
     /// Some rows of such a column: each page goes to its place at once.
@@ -310,17 +311,17 @@ impl Stripe {
 }
 
 /// What a column holds, as its type says.
-fn kind(column: &ColumnDescriptor) -> Option<Kind> {
+fn kind(column: &ColumnDescriptor) -> Option<ParquetKind> {
     let parts: Vec<&str> = column.path().parts().iter().map(String::as_str).collect();
     let bare = column.logical_type_ref().is_none() && column.converted_type() == ConvertedType::NONE;
     match (column.physical_type(), column.max_rep_level(), column.max_def_level(), &parts[..]) {
-        (Physical::DOUBLE, 0, 0 | 1, [_]) if bare => Some(Kind::Float),
-        (Physical::INT64, 0, 0 | 1, [_]) if bare => Some(Kind::Int),
+        (Physical::DOUBLE, 0, 0 | 1, [_]) if bare => Some(ParquetKind::Float),
+        (Physical::INT64, 0, 0 | 1, [_]) if bare => Some(ParquetKind::Int),
         (Physical::INT64, 0, 0 | 1, [_]) => match column.logical_type_ref() {
-            Some(LogicalType::Timestamp(of)) if of.unit == TimeUnit::NANOS => Some(Kind::Time),
+            Some(LogicalType::Timestamp(of)) if of.unit == TimeUnit::NANOS => Some(ParquetKind::Time),
             _ => None,
         },
-        (Physical::DOUBLE, 1, 1, [_, LIST, ELEMENT]) if bare => Some(Kind::List),
+        (Physical::DOUBLE, 1, 1, [_, LIST, ELEMENT]) if bare => Some(ParquetKind::List),
         _ => None,
     }
 }
@@ -349,7 +350,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], rows: Range<usize>) -> (Result<Vec<f64>, String>, Result<Vec<f64>, String>) {
-        let values = Values::open_by_pages(Bytes::copy_from_slice(bytes)).unwrap();
+        let values = ParquetValues::open_by_pages(Bytes::copy_from_slice(bytes)).unwrap();
         let (number, list) = (values.leaf("number").unwrap(), values.leaf("list").unwrap());
         let mut numbers = vec![0.0; rows.len()];
         let numbers = values.floats(&number, rows.clone(), &mut numbers).map(|()| numbers.clone());
@@ -363,7 +364,7 @@ mod tests {
         let whole = bytes();
         let (numbers, levels) = read(&whole, 0..ROWS);
         let (numbers, levels) = (numbers.unwrap(), levels.unwrap());
-        let values = Values::open_by_pages(Bytes::from(whole.clone())).unwrap();
+        let values = ParquetValues::open_by_pages(Bytes::from(whole.clone())).unwrap();
         let index = values.file.metadata().page_index_for_row_group(0);
         for (column, (name, width)) in [("number", 1), ("list", 4)].into_iter().enumerate() {
             let pages = index.page_locations(column).unwrap();
@@ -387,7 +388,7 @@ mod tests {
         let list = |values: Vec<f64>| Column::List(List { offsets: vec![0, values.len() as i64], values });
         let one = |column: Column| {
             let bytes = parquet_bytes(&vec![("a".to_owned(), column)], &vec![]).unwrap();
-            let values = Values::open(Bytes::from(bytes)).unwrap();
+            let values = ParquetValues::open(Bytes::from(bytes)).unwrap();
             values.file.metadata().row_group(0).column(0).dictionary_page_offset().is_some()
         };
         let (same, other): (Vec<f64>, Vec<f64>) = (0..1_000).map(|row| (f64::from(row % 100), f64::from(row))).unzip();
@@ -398,10 +399,10 @@ mod tests {
     #[test]
     fn what_a_footer_cannot_mean_is_not_allocated() {
         let whole = bytes();
-        assert!(Values::open(Bytes::from(whole.clone())).is_some());
-        assert!(Values::open(Bytes::copy_from_slice(&whole[..whole.len() / 2])).is_none());
+        assert!(ParquetValues::open(Bytes::from(whole.clone())).is_some());
+        assert!(ParquetValues::open(Bytes::copy_from_slice(&whole[..whole.len() / 2])).is_none());
         // More rows than there are.
-        let values = Values::open(Bytes::from(whole)).unwrap();
+        let values = ParquetValues::open(Bytes::from(whole)).unwrap();
         let number = values.leaf("number").unwrap();
         assert!(values.floats(&number, 0..ROWS + 1, &mut vec![0.0; ROWS + 1]).is_err());
         assert!(values.floats(&number, 0..ROWS, &mut [0.0; 7]).is_err());

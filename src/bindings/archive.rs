@@ -14,7 +14,7 @@ use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{moment, to_microsecond, windows};
-use crate::archive::points::{self, ArchiveFault, Cell, Compacted, Edge, Key, Revision};
+use crate::archive::points::{self, ArchiveFault, ArchiveKey, Cell, Compacted, Edge, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
@@ -199,7 +199,7 @@ impl Archive {
 }
 
 /// What some windows are of.
-fn about<'py>(py: Python<'py>, key: &Key, spans: &[Window]) -> PyResult<Bound<'py, PyDict>> {
+fn about<'py>(py: Python<'py>, key: &ArchiveKey, spans: &[Window]) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("key", key.name())?;
     entry.set_item("query", key.query().pairs())?;

@@ -14,7 +14,7 @@ use super::arrays::{
 };
 use super::errors;
 use super::layout::Layout;
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{is_settled, settled};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
@@ -22,9 +22,9 @@ use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 const MANY: usize = 256;
 
 /// Python's collector of garbage, off until dropped, where it was on.
-struct Pause<'py>(Option<Bound<'py, PyModule>>);
+struct CollectorPause<'py>(Option<Bound<'py, PyModule>>);
 
-impl<'py> Pause<'py> {
+impl<'py> CollectorPause<'py> {
     fn of_the_collector(py: Python<'py>) -> PyResult<Self> {
         let collector = py.import("gc")?;
         if !collector.call_method0("isenabled")?.extract::<bool>()? {
@@ -35,7 +35,7 @@ impl<'py> Pause<'py> {
     }
 }
 
-impl Drop for Pause<'_> {
+impl Drop for CollectorPause<'_> {
     fn drop(&mut self) {
         if let Some(collector) = &self.0 {
             collector.call_method0("enable").ok();
@@ -44,7 +44,7 @@ impl Drop for Pause<'_> {
 }
 
 /// A column that is not one array.
-enum Held {
+enum HeldColumn {
     Ragged(Py<PyAny>, Py<PyAny>),
     Text(Mutex<Text>),
 }
@@ -67,7 +67,7 @@ pub(super) struct Columns {
     #[pyo3(get)]
     layout: Py<Layout>,
     /// The other columns by their index.
-    others: Vec<(usize, Held)>,
+    others: Vec<(usize, HeldColumn)>,
 }
 
 impl Columns {
@@ -90,13 +90,13 @@ impl Columns {
                     times.push(as_times(values));
                     continue;
                 }
-                Column::Text(values) => Held::Text(Mutex::new(Text::Engine(values))),
+                Column::Text(values) => HeldColumn::Text(Mutex::new(Text::Engine(values))),
                 // `hand_over` settles all of them.
                 Column::Raw(raw) => {
                     let texts = raw.iter().map(|text| text.map(str::to_owned)).collect();
-                    Held::Text(Mutex::new(Text::Engine(texts)))
+                    HeldColumn::Text(Mutex::new(Text::Engine(texts)))
                 }
-                Column::List(list) => Held::Ragged(array(py, list.offsets)?, array(py, list.values)?),
+                Column::List(list) => HeldColumn::Ragged(array(py, list.offsets)?, array(py, list.values)?),
                 Column::Rows(rows) => {
                     let length = rows.offsets.last().map_or(0, |length| *length as usize);
                     let nested = Series {
@@ -106,7 +106,7 @@ impl Columns {
                         columns: rows.columns,
                     };
                     let nested = Py::new(py, Self::new(py, nested)?)?.into_any();
-                    Held::Ragged(array(py, rows.offsets)?, nested)
+                    HeldColumn::Ragged(array(py, rows.offsets)?, nested)
                 }
             };
             others.push((index, held));
@@ -125,7 +125,7 @@ impl Columns {
         (id, layout): (Arc<SeriesId>, Py<Layout>),
         (rows, timestamps): (usize, Py<PyAny>),
         plain: Vec<Py<PyAny>>,
-        others: Vec<(usize, Held)>,
+        others: Vec<(usize, HeldColumn)>,
     ) -> PyResult<Self> {
         let arrays = PyTuple::new(py, plain)?.unbind();
         Ok(Self { id, rows, timestamps, arrays, layout, others })
@@ -137,7 +137,7 @@ impl Columns {
         // What an archive kept is settled here; without Python's lock, for it reads every value that no table knows.
         let series = if series.iter().all(is_settled) { series } else { py.detach(|| settled(series)) };
         // So many new objects would set off the search for garbage again and again, each longer than the one before.
-        let paused = if series.len() > MANY { Some(Pause::of_the_collector(py)?) } else { None };
+        let paused = if series.len() > MANY { Some(CollectorPause::of_the_collector(py)?) } else { None };
         let columns = Self::hand_over_each(py, series);
         drop(paused);
         columns
@@ -165,7 +165,7 @@ impl Columns {
     }
 
     /// A column of that kind, which is not plain.
-    fn other(&self, name: &str, wanted: &str) -> PyResult<&Held> {
+    fn other(&self, name: &str, wanted: &str) -> PyResult<&HeldColumn> {
         let (index, kind) = self.layout.get().find(name)?;
         let held = self.others.iter().find(|(place, _)| *place == index && kind == wanted);
         held.map(|(_, held)| held).ok_or_else(|| wrong_kind(name, kind, wanted))
@@ -173,8 +173,8 @@ impl Columns {
 
     fn ragged(&self, py: Python<'_>, name: &str, wanted: &str) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
         match self.other(name, wanted)? {
-            Held::Ragged(offsets, values) => Ok((offsets.clone_ref(py), values.clone_ref(py))),
-            Held::Text(_) => Err(wrong_kind(name, "text", wanted)),
+            HeldColumn::Ragged(offsets, values) => Ok((offsets.clone_ref(py), values.clone_ref(py))),
+            HeldColumn::Text(_) => Err(wrong_kind(name, "text", wanted)),
         }
     }
 }
@@ -187,18 +187,18 @@ fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
 fn restored(
     (name, kind, values): &(String, String, Bound<'_, PyAny>),
     rows: usize,
-) -> PyResult<(&'static str, Result<Py<PyAny>, Held>)> {
+) -> PyResult<(&'static str, Result<Py<PyAny>, HeldColumn>)> {
     Ok(match kind.as_str() {
         "float" => ("float", Ok(viewed::<f64>(name, values, rows)?)),
         "int" => ("int", Ok(viewed::<i64>(name, values, rows)?)),
         "time" => ("time", Ok(viewed_times(name, values, rows)?)),
         "text" if values.extract::<Vec<Option<String>>>()?.len() == rows => {
-            ("text", Err(Held::Text(Mutex::new(Text::Python(values.clone().unbind())))))
+            ("text", Err(HeldColumn::Text(Mutex::new(Text::Python(values.clone().unbind())))))
         }
         "list" => {
             let (offsets, values): (Bound<'_, PyAny>, Bound<'_, PyAny>) = values.extract()?;
             let (offsets, total) = viewed_offsets(name, &offsets, rows)?;
-            ("list", Err(Held::Ragged(offsets, viewed::<f64>(name, &values, total)?)))
+            ("list", Err(HeldColumn::Ragged(offsets, viewed::<f64>(name, &values, total)?)))
         }
         "rows" => {
             let (offsets, nested): (Bound<'_, PyAny>, Bound<'_, Columns>) = values.extract()?;
@@ -206,7 +206,7 @@ fn restored(
             if nested.get().rows != total {
                 return Err(PyValueError::new_err(format!("column {name}: the records are not {total}")));
             }
-            ("rows", Err(Held::Ragged(offsets, nested.into_any().unbind())))
+            ("rows", Err(HeldColumn::Ragged(offsets, nested.into_any().unbind())))
         }
         _ => return Err(PyValueError::new_err(format!("column {name}: not {rows} values of a kind {kind}"))),
     })
@@ -253,7 +253,7 @@ impl Columns {
         let (mut columns, mut arrays, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (index, field) in fields.into_iter().enumerate() {
             let (kind, values) = restored(&field, rows)?;
-            columns.push((Name::Owned(field.0), kind));
+            columns.push((ColumnName::Owned(field.0), kind));
             arrays.push(None);
             match values {
                 Ok(array) => arrays[index] = Some(array),
@@ -311,7 +311,7 @@ impl Columns {
     }
 
     fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        let Held::Text(text) = self.other(name, "text")? else { return Err(wrong_kind(name, "ragged", "text")) };
+        let HeldColumn::Text(text) = self.other(name, "text")? else { return Err(wrong_kind(name, "ragged", "text")) };
         // Waits without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
         let mut text = text.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let Text::Engine(values) = &mut *text {
@@ -345,11 +345,11 @@ impl Columns {
         let mut others = Vec::with_capacity(self.others.len());
         for (index, held) in &self.others {
             let held = match held {
-                Held::Text(_) => {
+                HeldColumn::Text(_) => {
                     let name = self.layout.get().columns()[*index].0.as_ref();
-                    Held::Text(Mutex::new(Text::Python(part(&self.text(py, name)?, start, stop)?)))
+                    HeldColumn::Text(Mutex::new(Text::Python(part(&self.text(py, name)?, start, stop)?)))
                 }
-                Held::Ragged(offsets, values) => {
+                HeldColumn::Ragged(offsets, values) => {
                     let kept = part(offsets, start, stop + 1)?;
                     let edge = |row: usize| -> PyResult<usize> { offsets.bind(py).get_item(row)?.extract() };
                     let (first, last) = (edge(start)?, edge(stop)?);
@@ -359,7 +359,7 @@ impl Columns {
                         Ok(nested) => Py::new(py, nested.get().cut(py, first, last)?)?.into_any(),
                         Err(_) => part(values, first, last)?,
                     };
-                    Held::Ragged(offsets.unbind(), values)
+                    HeldColumn::Ragged(offsets.unbind(), values)
                 }
             };
             others.push((*index, held));

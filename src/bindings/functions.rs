@@ -14,7 +14,7 @@ use super::columns::Columns;
 use super::dialect::Dialect;
 use super::{errors, runtime};
 use crate::archive::{self, Table, TextFormat};
-use crate::columns::{Column, Grid, Series};
+use crate::columns::{Column, DenseHeatmap, Series};
 use crate::decode;
 use crate::protocol::analytics::{ANALYTICS, AnalyticsSpec};
 use crate::protocol::data_type::DATA_TYPES;
@@ -199,7 +199,7 @@ pub(super) fn to_grid(
         return Err(errors::invalid(py, &format!("offsets must ascend from 0 to the number of levels, {pairs}")));
     }
     let values: Vec<i64> = offsets.iter().map(|level| level * 2).collect();
-    let grid = py.detach(|| Grid::from_levels(&values, levels, step));
+    let grid = py.detach(|| DenseHeatmap::from_levels(&values, levels, step));
     let grid = grid.map_err(|problem| errors::invalid(py, &problem.to_string()))?;
     Ok((grid.prices.into_pyarray(py).into_any().unbind(), grid.volumes.into_pyarray(py).into_any().unbind()))
 }
@@ -261,11 +261,11 @@ fn wrong_column(name: &str) -> PyErr {
 }
 
 /// Name, weight per minute, burst, weight per day, history days, streams.
-type TierRow = (&'static str, u32, u64, Option<u64>, u32, u32);
+type TierTableRow = (&'static str, u32, u64, Option<u64>, u32, u32);
 
 /// The tier table (section 8.1).
 #[pyfunction]
-pub(super) fn tiers() -> Vec<TierRow> {
+pub(super) fn tiers() -> Vec<TierTableRow> {
     let row = |row: &'static TierSpec| {
         (
             row.name,

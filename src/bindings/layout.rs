@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use crate::columns::{Column, Name};
+use crate::columns::{Column, ColumnName};
 use crate::protocol::Shape;
 
 /// Most layouts that are kept.
@@ -26,7 +26,7 @@ static KNOWN: Mutex<Vec<Py<Layout>>> = Mutex::new(Vec::new());
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Layout {
     key: Shape,
-    columns: Vec<(Name, &'static str)>,
+    columns: Vec<(ColumnName, &'static str)>,
     #[pyo3(get)]
     shape: Py<PyString>,
     #[pyo3(get)]
@@ -49,7 +49,7 @@ fn kind(column: &Column) -> &'static str {
 
 impl Layout {
     /// The layout of a series.
-    pub(super) fn of(py: Python<'_>, shape: Shape, columns: &[(Name, Column)]) -> PyResult<Py<Self>> {
+    pub(super) fn of(py: Python<'_>, shape: Shape, columns: &[(ColumnName, Column)]) -> PyResult<Py<Self>> {
         let known = || KNOWN.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let fits = |layout: &&Py<Self>| {
             let layout = layout.get();
@@ -65,18 +65,18 @@ impl Layout {
         let layout = Self::new(py, shape, columns.iter().map(|(name, column)| (name.clone(), kind(column))).collect())?;
         // Not with fields that no table knows: a body could name as many as it likes.
         let mut known = known();
-        if known.len() < REMEMBERED && columns.iter().all(|(name, _)| matches!(name, Name::Borrowed(_))) {
+        if known.len() < REMEMBERED && columns.iter().all(|(name, _)| matches!(name, ColumnName::Borrowed(_))) {
             known.push(layout.clone_ref(py));
         }
         Ok(layout)
     }
 
     /// A layout of its own.
-    pub(super) fn new(py: Python<'_>, shape: Shape, columns: Vec<(Name, &'static str)>) -> PyResult<Py<Self>> {
+    pub(super) fn new(py: Python<'_>, shape: Shape, columns: Vec<(ColumnName, &'static str)>) -> PyResult<Py<Self>> {
         // What is interned may stay for ever: not names that a body made up.
-        let name = |(name, _): &(Name, _)| match name {
-            Name::Borrowed(name) => PyString::intern(py, name),
-            Name::Owned(name) => PyString::new(py, name),
+        let name = |(name, _): &(ColumnName, _)| match name {
+            ColumnName::Borrowed(name) => PyString::intern(py, name),
+            ColumnName::Owned(name) => PyString::new(py, name),
         };
         let names = PyTuple::new(py, columns.iter().map(name))?;
         let places = PyDict::new(py);
@@ -98,13 +98,13 @@ impl Layout {
     }
 
     /// The indexes of the plain columns in the order of their arrays: those of one kind are made together.
-    pub(super) fn plain(columns: &[(Name, &'static str)]) -> impl Iterator<Item = usize> {
+    pub(super) fn plain(columns: &[(ColumnName, &'static str)]) -> impl Iterator<Item = usize> {
         let of_kind = |kind| columns.iter().enumerate().filter(move |(_, column)| column.1 == kind);
         PLAIN.into_iter().flat_map(of_kind).map(|(index, _)| index)
     }
 
     /// The columns with their kinds.
-    pub(super) fn columns(&self) -> &[(Name, &'static str)] {
+    pub(super) fn columns(&self) -> &[(ColumnName, &'static str)] {
         &self.columns
     }
 

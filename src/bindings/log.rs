@@ -6,7 +6,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::client::log::{Attempt, Level, Listener, Record};
+use crate::client::log::{Attempt, Listener, LogLevel, LogRecord};
 
 /// Where Python's side lives.
 const MODULE: &str = "marketpoints.common.logs";
@@ -19,14 +19,14 @@ const MODULE: &str = "marketpoints.common.logs";
 /// What ends a program: a Ctrl-C that comes while the logger is asked must not be lost with the answer.
 pub(super) fn listener(
     py: Python<'_>,
-    on_record: impl Fn(Record) + Send + Sync + 'static,
+    on_record: impl Fn(LogRecord) + Send + Sync + 'static,
 ) -> PyResult<Option<Listener>> {
     let threshold: i64 = match py.import(MODULE).and_then(|module| module.call_method0("threshold")?.extract()) {
         Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
         Err(_) => return Ok(None),
         Ok(threshold) => threshold,
     };
-    let least = [Level::Debug, Level::Warning].into_iter().find(|level| *level as i64 >= threshold);
+    let least = [LogLevel::Debug, LogLevel::Warning].into_iter().find(|level| *level as i64 >= threshold);
     Ok(least.map(|least| Listener { least, on_record: Arc::new(on_record) }))
 }
 
@@ -34,7 +34,7 @@ pub(super) fn listener(
 ///
 /// # Errors
 /// What ends a program, such as Ctrl-C in a handler. Any other error of a handler must not lose an answer that was paid.
-pub(super) fn emit(py: Python<'_>, record: &Record) -> PyResult<()> {
+pub(super) fn emit(py: Python<'_>, record: &LogRecord) -> PyResult<()> {
     let emitted = arguments(py, record).and_then(|(emit, arguments)| emit.call1(arguments));
     match emitted {
         Err(error) if !error.is_instance_of::<PyException>(py) => Err(error),
@@ -47,7 +47,7 @@ pub(super) fn emit(py: Python<'_>, record: &Record) -> PyResult<()> {
 }
 
 /// Logs a record on an event loop's thread, soon.
-pub(super) fn emit_on(py: Python<'_>, event_loop: &Py<PyAny>, record: &Record) {
+pub(super) fn emit_on(py: Python<'_>, event_loop: &Py<PyAny>, record: &LogRecord) {
     let soon = arguments(py, record).and_then(|(emit, (level, message, fields))| {
         event_loop.call_method1(py, "call_soon_threadsafe", (emit, level, message, fields))
     });
@@ -57,9 +57,9 @@ pub(super) fn emit_on(py: Python<'_>, event_loop: &Py<PyAny>, record: &Record) {
 
 type Arguments<'py> = (i64, String, Bound<'py, PyDict>);
 
-fn arguments<'py>(py: Python<'py>, record: &Record) -> PyResult<(Bound<'py, PyAny>, Arguments<'py>)> {
+fn arguments<'py>(py: Python<'py>, record: &LogRecord) -> PyResult<(Bound<'py, PyAny>, Arguments<'py>)> {
     let fields = PyDict::new(py);
-    if let Record::Attempt(Attempt { url, weight, status, seconds, attempt, error, again_in }) = record {
+    if let LogRecord::Attempt(Attempt { url, weight, status, seconds, attempt, error, again_in }) = record {
         fields.set_item("url", url)?;
         fields.set_item("weight", weight.0)?;
         fields.set_item("status", status)?;

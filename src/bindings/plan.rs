@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::client;
 
 /// Tier, seconds, why not, and requests, weight and points.
-type TierRow = (&'static str, Option<f64>, Option<String>, Option<(usize, u64, u64)>);
+type PlannedTierRow = (&'static str, Option<f64>, Option<String>, Option<(usize, u64, u64)>);
 
 /// One request of a plan.
 #[pyclass(frozen, get_all, module = "marketpoints._engine")]
@@ -53,7 +53,7 @@ impl Plan {
 
     /// Tier, seconds that it would take, why it would not do it; requests, weight and points unless a wall refuses it.
     #[getter]
-    fn tiers(&self) -> Vec<TierRow> {
+    fn tiers(&self) -> Vec<PlannedTierRow> {
         let row = |wait: &client::TierWait| {
             let cut = wait.cut.map(|cut| (cut.requests, cut.weight.0, cut.points.0));
             (wait.tier, wait.eta.clone().ok(), wait.eta.clone().err(), cut)

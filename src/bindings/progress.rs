@@ -39,12 +39,12 @@ pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Pro
 }
 
 /// What a call brought, and what the caller's function raised to end it.
-pub(super) struct Outcome<T> {
+pub(super) struct CallOutcome<T> {
     answer: Result<T, ClientError>,
     raised: Option<PyErr>,
 }
 
-impl<T> Outcome<T> {
+impl<T> CallOutcome<T> {
     /// The outcome of a call that has come to an end.
     pub(super) fn new(answer: Result<T, ClientError>, raised: &Raised) -> Self {
         Self { answer, raised: raised.0.lock().unwrap_or_else(PoisonError::into_inner).take() }
@@ -66,7 +66,7 @@ impl<T> Outcome<T> {
     }
 }
 
-impl Outcome<Fetched> {
+impl CallOutcome<Fetched> {
     /// The same; series of a call that was ended after its last answer are in the error, as those of one before.
     pub(super) fn with_results(self) -> Self {
         match self {

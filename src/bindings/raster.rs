@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 
 use super::errors;
 use crate::clock::UnixNanos;
-use crate::raster::{self as pixels, Cells, Field, Packed, RasterError, Reduce, Regrouped, Side, View};
+use crate::raster::{
+    self as pixels, LevelSide, Packed, RaggedLevels, RasterError, Reduce, Regrouped, Viewport, VolumeField,
+};
 
 fn invalid(py: Python<'_>, problem: &RasterError) -> PyErr {
     errors::invalid(py, &problem.to_string())
@@ -27,17 +29,17 @@ fn find_reduce(py: Python<'_>, name: &str) -> PyResult<Reduce> {
     })
 }
 
-fn find_side(py: Python<'_>, name: &str) -> PyResult<Side> {
+fn find_side(py: Python<'_>, name: &str) -> PyResult<LevelSide> {
     Ok(match name {
-        "both" => Side::Both,
-        "bids" => Side::Bids,
-        "asks" => Side::Asks,
+        "both" => LevelSide::Both,
+        "bids" => LevelSide::Bids,
+        "asks" => LevelSide::Asks,
         _ => return Err(errors::invalid(py, &format!("side: {name:?} is none of \"both\", \"bids\", \"asks\""))),
     })
 }
 
-fn field_of(field: Option<usize>) -> Field {
-    field.map_or(Field::All, Field::At)
+fn field_of(field: Option<usize>) -> VolumeField {
+    field.map_or(VolumeField::All, VolumeField::At)
 }
 
 /// Calls a generic function with the levels as pairs or triples.
@@ -81,7 +83,7 @@ pub(super) fn raster<'py>(
     packed: Option<PyRef<'py, PackedLevels>>,
 ) -> PyResult<Py<PyAny>> {
     let (reduce, side) = (find_reduce(py, reduce)?, find_side(py, side)?);
-    let view = View {
+    let view = Viewport {
         start: UnixNanos(window.0),
         end: UnixNanos(window.1),
         low: prices.0,
@@ -93,7 +95,7 @@ pub(super) fn raster<'py>(
     let split = split.as_ref().map_or(Ok(&[][..]), |split| split.as_slice())?;
     let packed = packed.as_ref().and_then(|packed| packed.0.as_ref());
     let picture = by_fields!(py, levels, |levels| {
-        let cells = Cells { levels, offsets, split, starts, ends, height: step, field: field_of(field), side };
+        let cells = RaggedLevels { levels, offsets, split, starts, ends, height: step, field: field_of(field), side };
         py.detach(|| pixels::raster(&cells, packed, &view, reduce)).map_err(|problem| invalid(py, &problem))
     })?;
     Ok(picture.into_pyarray(py).into_any().unbind())

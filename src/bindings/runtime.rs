@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinHandle};
 
 use super::log;
 use crate::client::Registry;
-use crate::client::log::{Record, listening};
+use crate::client::log::{LogRecord, listening};
 
 /// How often a blocked call looks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
@@ -89,8 +89,8 @@ pub(super) fn shutdown(py: Python<'_>) {
 }
 
 /// What a blocked call hears of its future.
-enum Event<T> {
-    Happened(Record),
+enum Completion<T> {
+    Happened(LogRecord),
     Done(T),
 }
 
@@ -112,19 +112,19 @@ pub(super) fn wait<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel();
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = records.send(Event::Happened(record));
+        let _ = records.send(Completion::Happened(record));
     })?;
     let future = listening(listener, future);
     let _task = AbortOnDrop(process.handle.spawn(async move {
-        let _ = sender.send(Event::Done(future.await));
+        let _ = sender.send(Completion::Done(future.await));
     }));
     let receiver = Mutex::new(receiver);
     loop {
         let received =
             py.detach(|| receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
         match received {
-            Ok(Event::Done(value)) => return Ok(value),
-            Ok(Event::Happened(record)) => log::emit(py, &record)?,
+            Ok(Completion::Done(value)) => return Ok(value),
+            Ok(Completion::Happened(record)) => log::emit(py, &record)?,
             Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that

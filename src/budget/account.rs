@@ -84,7 +84,7 @@ pub struct BudgetHeaders {
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// The service answered and charged.
     Answered(BudgetHeaders),
     /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
@@ -101,7 +101,7 @@ pub enum Outcome {
 }
 
 /// The answer to [`Account::take`].
-pub type Taken = Result<(), Refusal>;
+pub type TakeResult = Result<(), Refusal>;
 
 impl Account {
     /// The limits, once they are known.
@@ -122,7 +122,7 @@ impl Account {
     ///
     /// # Errors
     /// [`Refusal`] with the time to wait, which counts everybody in front, or with what makes waiting useless.
-    pub fn take(&mut self, id: u64, weight: Weight, now: UnixNanos) -> Taken {
+    pub fn take(&mut self, id: u64, weight: Weight, now: UnixNanos) -> TakeResult {
         self.forget_the_gone(now);
         let starts_refill =
             weight > Weight::ZERO && self.bucket.as_mut().is_some_and(|bucket| bucket.is_nearly_full(LONGEST_WAY, now));
@@ -152,7 +152,7 @@ impl Account {
     }
 
     /// The request `id` of `weight` has ended.
-    pub fn settle(&mut self, id: u64, weight: Weight, outcome: Outcome, now: UnixNanos) {
+    pub fn settle(&mut self, id: u64, weight: Weight, outcome: RequestOutcome, now: UnixNanos) {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
         // What was forgotten meanwhile is old news.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
@@ -163,15 +163,15 @@ impl Account {
             bucket.release(now);
         }
         match outcome {
-            Outcome::Unknown => {}
-            Outcome::NotSent => self.refund(weight, taken, now),
-            Outcome::Answered(headers) => {
+            RequestOutcome::Unknown => {}
+            RequestOutcome::NotSent => self.refund(weight, taken, now),
+            RequestOutcome::Answered(headers) => {
                 if weight > Weight::ZERO {
                     self.day_spent = None;
                 }
                 self.observe(headers, latest, now);
             }
-            Outcome::Refused { headers, wait } => {
+            RequestOutcome::Refused { headers, wait } => {
                 self.refund(weight, taken, now);
                 self.observe(headers, latest, now);
                 if let Some(bucket) = &mut self.bucket {
@@ -287,7 +287,7 @@ impl Account {
         self.day_spent = [self.day_spent, other.day_spent].into_iter().flatten().max_by_key(|day| day.believed_until);
     }
 
-    fn turn(&mut self, id: u64, weight: Weight, now: UnixNanos) -> Taken {
+    fn turn(&mut self, id: u64, weight: Weight, now: UnixNanos) -> TakeResult {
         let pause = self.pause(now);
         if pause > Duration::ZERO {
             return Err(Refusal::Wait(pause));

@@ -6,5 +6,5 @@ mod account;
 mod bucket;
 mod spends;
 
-pub use account::{Account, BudgetHeaders, LONGEST_PAUSE, Outcome, Taken};
+pub use account::{Account, BudgetHeaders, LONGEST_PAUSE, RequestOutcome, TakeResult};
 pub use bucket::{Bucket, Limits, Refusal};

@@ -7,15 +7,15 @@ use tokio::sync::Mutex;
 
 use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind, Partial};
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::keeping::{
-    Arrived, Keep, Kept, Work, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
+    Arrived, Keep, KeepingWork, KeptAnswer, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
 };
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
-use super::run::{Amount, Progress, Run};
+use super::run::{Amount, CallRun, Progress};
 use super::slicing::{cut, slices_to_fill};
-use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, Scan, gaps, is_wanted, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, KeyWriter, Revision, Scan, gaps, is_wanted, within};
 use crate::clock::{UnixNanos, Window};
 use crate::columns::{Series, join};
 use crate::protocol::Weight;
@@ -66,7 +66,7 @@ impl Client {
     /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
     pub(super) async fn points_archived(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         request: &PointsRequest,
         now: UnixNanos,
         expected: Amount,
@@ -93,7 +93,7 @@ impl Client {
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
-        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
+        let work = KeepingWork { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let (answers, failures) = sent.await?;
         let kept = on_shared(&writer, move |writer| {
@@ -137,14 +137,14 @@ impl Client {
         now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Synced, ClientError> {
-        let run = Run::new(&self.inner, progress, None);
+        let run = CallRun::new(&self.inner, progress, None);
         run.watched(self.sync_within(&run, archive, request, now, Amount::default())).await
     }
 
     /// The sync of a request that is one part of a call, which expected it to send `expected`.
     pub(super) async fn sync_within(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         archive: &Archive,
         request: &PointsRequest,
         now: UnixNanos,
@@ -161,7 +161,7 @@ impl Client {
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
-        let work = Work { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
+        let work = KeepingWork { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
@@ -182,14 +182,14 @@ impl Client {
         now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Checked, ClientError> {
-        let run = Run::new(&self.inner, progress, None);
+        let run = CallRun::new(&self.inner, progress, None);
         run.watched(self.ask_again_within(&run, archive, request, replace, now, Amount::default())).await
     }
 
     /// As [`Client::ask_again`], of a request that is one part of a call, which expected it to send `expected`.
     pub(super) async fn ask_again_within(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         archive: &Archive,
         request: &PointsRequest,
         replace: bool,
@@ -211,7 +211,7 @@ impl Client {
         let writer = Arc::new(Mutex::new(writer));
         let keep_all = if replace { Keep::All } else { Keep::Nothing };
         let clock = self.inner.answer_clock(now);
-        let work = Work { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
+        let work = KeepingWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
@@ -221,14 +221,14 @@ impl Client {
     }
 
     /// Sends the requests of some slices, several at once, and hands each answer on as it comes.
-    async fn send_slices<R: Future<Output = Kept>>(
+    async fn send_slices<R: Future<Output = KeptAnswer>>(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         request: &PointsRequest,
         slices: Vec<Slice>,
         expected: Amount,
         take: impl Fn(Arrived) -> R,
-    ) -> Result<(Vec<Kept>, Vec<ClientError>), ClientError> {
+    ) -> Result<(Vec<KeptAnswer>, Vec<ClientError>), ClientError> {
         let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
@@ -303,21 +303,21 @@ pub fn read_archive(
     }
 }
 
-pub(super) fn key(source: &str, request: &PointsRequest) -> Result<Key, ClientError> {
+pub(super) fn key(source: &str, request: &PointsRequest) -> Result<ArchiveKey, ClientError> {
     let session = request.query.session.as_deref().unwrap_or_default();
     let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
-    Key::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
+    ArchiveKey::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
 }
 
 fn check_allowed(request: &PointsRequest, slices: &[Slice]) -> Result<(), ClientError> {
     check_weight(slices.iter().map(|slice| slice.weight).sum(), slices.len(), request.max_weight)
 }
 
-impl Inner {
+impl ClientInner {
     /// The archive to read through, and the key of a request that can be kept in it.
-    pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, Key)> {
+    pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, ArchiveKey)> {
         let archive = self.archive.as_ref()?;
-        Some((archive, Key::new(&self.source, &request.query)?))
+        Some((archive, ArchiveKey::new(&self.source, &request.query)?))
     }
 
     /// As [`slices_to_fill`] by this client's own terms, unless it weighs more than the request allows.
@@ -378,7 +378,7 @@ impl Inner {
 
 fn finish(
     mut synced: Synced,
-    (answers, failures): (Vec<Kept>, Vec<ClientError>),
+    (answers, failures): (Vec<KeptAnswer>, Vec<ClientError>),
 ) -> Result<(Synced, Vec<Revision>), ClientError> {
     let mut changes = Vec::new();
     let (mut refusal, mut not_kept) = (None, Vec::new());

@@ -7,16 +7,16 @@ use futures::stream;
 
 use super::archived::{Checked, Synced, read_archive};
 use super::error::{Cause, ClientError, ErrorKind, Partial};
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::keeping::blocking;
 use super::listed::Listed;
 use super::plan::Plan;
 use super::request::PointsRequest;
-use super::run::{Amount, PARALLEL, Progress, Run};
+use super::run::{Amount, CallRun, PARALLEL, Progress};
 use super::several::{PointsRequests, named};
 use super::slicing::slices_of;
 use super::tiers::{Terms, TierCut, TierWait};
-use crate::archive::points::{Archive, ArchiveFault, Key};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey};
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
 use crate::protocol::Weight;
@@ -36,7 +36,7 @@ pub struct Fetched {
 
 /// What a call does with each of its requests.
 #[derive(Clone, Copy)]
-enum Work<'a> {
+enum CallWork<'a> {
     Points,
     Sync(&'a Archive),
     Again { archive: &'a Archive, replace: bool },
@@ -82,17 +82,17 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Fetched, ClientError> {
         if let Some(one) = requests.only() {
-            let run = Run::new(&self.inner, progress, None); // its own plan minds its weight
+            let run = CallRun::new(&self.inner, progress, None); // its own plan minds its weight
             let series = run.watched(self.points_within(&run, one, now, Amount::default())).await;
             return Ok(Fetched { series: with_asked_identity(series, one)?, weight: run.weight_done() });
         }
-        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let run = CallRun::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
         let fetch = |place: usize, expected| async move {
             let request = &requests.each()[place];
             with_asked_identity(client.points_within(run, request, now, expected).await, request)
         };
-        let outcomes = run.watched(self.each(run, requests, Work::Points, now, fetch)).await?;
+        let outcomes = run.watched(self.each(run, requests, CallWork::Points, now, fetch)).await?;
         let (mut arrived, mut failures) = (Vec::new(), Vec::new());
         for (label, outcome) in outcomes {
             match outcome {
@@ -149,12 +149,12 @@ impl Client {
         now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Each<Synced>, ClientError> {
-        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let run = CallRun::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
         let sync = |place: usize, expected| async move {
             client.sync_within(run, archive, &requests.each()[place], now, expected).await
         };
-        run.watched(self.each(run, requests, Work::Sync(archive), now, sync)).await
+        run.watched(self.each(run, requests, CallWork::Sync(archive), now, sync)).await
     }
 
     /// As [`Client::ask_again`], for every request of a call. What fails of one does not end the others.
@@ -169,21 +169,21 @@ impl Client {
         now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Each<Checked>, ClientError> {
-        let run = Run::new(&self.inner, progress, requests.max_weight);
+        let run = CallRun::new(&self.inner, progress, requests.max_weight);
         let (client, run) = (self, &run);
         let ask = |place: usize, expected| async move {
             client.ask_again_within(run, archive, &requests.each()[place], replace, now, expected).await
         };
-        run.watched(self.each(run, requests, Work::Again { archive, replace }, now, ask)).await
+        run.watched(self.each(run, requests, CallWork::Again { archive, replace }, now, ask)).await
     }
 
     /// Does the work of each request, told by its place, several at once: when all of them are known to be right and not to
     /// weigh too much.
     async fn each<T, R: Future<Output = Result<T, ClientError>>>(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         requests: &PointsRequests,
-        work: Work<'_>,
+        work: CallWork<'_>,
         now: UnixNanos,
         act: impl Fn(usize, Amount) -> R,
     ) -> Result<Each<T>, ClientError> {
@@ -205,12 +205,12 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// What each request of a call would send now.
     async fn expected_of_each(
         &self,
         requests: &PointsRequests,
-        work: Work<'_>,
+        work: CallWork<'_>,
         now: UnixNanos,
     ) -> Result<Vec<Amount>, ClientError> {
         let each = stream::iter(0..requests.each().len());
@@ -225,11 +225,16 @@ impl Inner {
     }
 
     /// What a request of a call would send now.
-    async fn expected(&self, request: &PointsRequest, work: Work<'_>, now: UnixNanos) -> Result<Amount, ClientError> {
+    async fn expected(
+        &self,
+        request: &PointsRequest,
+        work: CallWork<'_>,
+        now: UnixNanos,
+    ) -> Result<Amount, ClientError> {
         let slices = match work {
-            Work::Sync(archive) => self.to_sync(archive, request, now).await?,
-            Work::Again { archive, replace } => self.to_ask_again(archive, request, replace, now).await?,
-            Work::Points => {
+            CallWork::Sync(archive) => self.to_sync(archive, request, now).await?,
+            CallWork::Again { archive, replace } => self.to_ask_again(archive, request, replace, now).await?,
+            CallWork::Points => {
                 let asked = match self.archived(request) {
                     None => None,
                     Some((archive, key)) => Some(blocking(archive, &key, Archive::asked).await?),
@@ -281,8 +286,8 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
 
 /// The key under which an archive of a source keeps the first request of a call; `None` for what cannot be kept.
 #[must_use]
-pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<Key> {
-    Key::new(source, &requests.first().query)
+pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<ArchiveKey> {
+    ArchiveKey::new(source, &requests.first().query)
 }
 
 /// The first bucket start that an archive keeps of the requests of a call; `None` where it keeps nothing of them.

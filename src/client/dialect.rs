@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::ClientError;
-use super::inner::Inner;
+use super::inner::ClientInner;
 use super::request::PointsRequest;
 use crate::archive::read_settings_text;
 use crate::protocol::{Dialect, DialectError};
@@ -25,8 +25,8 @@ impl From<DialectError> for ClientError {
     }
 }
 
-impl Inner {
-    /// As [`Inner::check_names`], of a request for points.
+impl ClientInner {
+    /// As [`ClientInner::check_names`], of a request for points.
     pub(super) fn check_request(&self, request: &PointsRequest) -> Result<(), ClientError> {
         self.check_names([&request.query.data_type], &request.query.exchanges)
     }

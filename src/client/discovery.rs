@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::listing::asking::entries;
-use super::reading::Record;
+use super::reading::ObjectReader;
 use super::rules::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
-use crate::protocol::{DiscoveryList, Filters, Market, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
+use crate::protocol::{DiscoveryList, Filters, MarketListing, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
 
 /// Rows asked per page; more is known to work nowhere.
 const PAGE: u32 = 100;
@@ -21,14 +21,14 @@ const MOST_PAGES: usize = 1_000;
 const MOST_WALKS: usize = 5;
 
 /// The pages of a listing.
-struct Walk {
-    rows: Vec<Market>,
+struct ListingWalk {
+    rows: Vec<MarketListing>,
     /// Whether a row came on two pages, so that another may be on none.
     moved: bool,
 }
 
 /// What tells a row of the listing from every other; figures are no part of it.
-fn name(market: &Market) -> [String; 5] {
+fn name(market: &MarketListing) -> [String; 5] {
     // Rows of the prediction venue may be told by their conditions alone.
     let conditions: Vec<_> = market.prediction_markets.iter().map(|one| one.condition_id.as_str()).collect();
     let condition = conditions.join(" ");
@@ -46,13 +46,13 @@ impl Client {
     ///
     /// # Errors
     /// Every kind.
-    pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<Market>, ClientError> {
+    pub async fn markets(&self, query: &MarketsQuery, limit: Option<usize>) -> Result<Vec<MarketListing>, ClientError> {
         self.inner.check_names(&query.types, &query.exchanges)?;
         check_exchanges(&query.exchanges)?;
         let limit = limit.unwrap_or(usize::MAX);
-        let mut markets: Vec<Market> = Vec::new();
+        let mut markets: Vec<MarketListing> = Vec::new();
         for _ in 0..MOST_WALKS {
-            let Walk { rows, moved } = self.walk(query, limit).await?;
+            let ListingWalk { rows, moved } = self.walk(query, limit).await?;
             let met: HashSet<_> = rows.iter().map(name).collect();
             markets.retain(|market| !met.contains(&name(market)));
             markets.splice(..0, rows);
@@ -69,8 +69,8 @@ impl Client {
     /// They go on while they are full, bring something new and `nextOffset` advances. A full page whose `nextOffset` is
     /// offset plus rows should be the last by section 4.2; one more look costs no weight and loses nothing where a
     /// service counts plainly.
-    async fn walk(&self, query: &MarketsQuery, limit: usize) -> Result<Walk, ClientError> {
-        let mut walk = Walk { rows: Vec::new(), moved: false };
+    async fn walk(&self, query: &MarketsQuery, limit: usize) -> Result<ListingWalk, ClientError> {
+        let mut walk = ListingWalk { rows: Vec::new(), moved: false };
         let (mut seen, mut last) = (HashSet::new(), HashSet::new());
         let mut offset = 0;
         for _ in 0..MOST_PAGES {
@@ -121,7 +121,7 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientInner {
     async fn list<T: DeserializeOwned>(&self, list: DiscoveryList, filters: &Filters) -> Result<Vec<T>, ClientError> {
         let endpoint = list.endpoint();
         if endpoint.needs_type && filters.types.is_empty() {
@@ -147,7 +147,7 @@ impl Inner {
         weight: Weight,
     ) -> Result<T, ClientError> {
         let url = self.transport.url(path, query);
-        let (value, _) = self.fetch(&url, weight, &|_| {}, || Record::new(self.transport.dialect())).await?;
+        let (value, _) = self.fetch(&url, weight, &|_| {}, || ObjectReader::new(self.transport.dialect())).await?;
         Ok(value)
     }
 }

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::broken::Broken;
+use super::broken::BrokenAttempt;
 use super::error::{Cause, ClientError, ErrorKind};
-use super::inner::Inner;
-use super::log::{self, Attempt, Level, Record};
+use super::inner::ClientInner;
+use super::log::{self, Attempt, LogLevel, LogRecord};
 use super::pace::{Patience, Permit};
-use super::reading::{Reading, Unreadable, Whole, record};
+use super::reading::{BodyReader, BytesReader, Unreadable, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
-use super::transport::Answer;
+use super::transport::WholeAnswer;
 use crate::clock::UnixSecond;
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage, Weight};
 
-impl Inner {
+impl ClientInner {
     /// Learns the limits of a key whose tier nobody told, unless they are known: from others who share the budget, else from
     /// `/v1/usage`. It may be forbidden on a valid key: then the answers' headers tell, if they come.
     pub(super) async fn learn_limits(&self) {
@@ -30,7 +30,7 @@ impl Inner {
                     return;
                 }
                 let Ok(permit) = self.pacer.acquire(Weight::ZERO, self.patience()).await else { return };
-                let mut body = Whole::default();
+                let mut body = BytesReader::default();
                 let url = self.transport.url(USAGE_PATH, "");
                 let sent = Instant::now();
                 let answer = match self.transport.get(&url, &mut body).await {
@@ -60,7 +60,7 @@ impl Inner {
     /// Logs the only attempt of a request of weight 0 that a call makes for itself.
     pub(super) fn log_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
         let words = || error.map(|error| self.transport.redact(&error.message));
-        log::emit(Level::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
+        log::emit(LogLevel::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
     }
 
     fn usage_of(&self, body: &[u8]) -> Option<Usage> {
@@ -70,7 +70,7 @@ impl Inner {
     /// One GET with everything around it: budget, retries, error bodies. Each attempt's 200 body goes to a reading of its
     /// own. Gives what it says, and the service's clock (Unix seconds) where the answer has it. `in_line` is told when an
     /// attempt begins to wait for budget, and when it ends.
-    pub(super) async fn fetch<R: Reading>(
+    pub(super) async fn fetch<R: BodyReader>(
         &self,
         url: &str,
         weight: Weight,
@@ -87,7 +87,7 @@ impl Inner {
             let mut failed = match self.attempt(url, permit, patience, reading()).await {
                 Ok(value) => {
                     let record = || attempt_record(url, weight, sent, attempt, Some(200), None, None);
-                    log::emit(Level::Debug, record);
+                    log::emit(LogLevel::Debug, record);
                     return Ok(value);
                 }
                 Err(failed) => failed,
@@ -115,7 +115,7 @@ impl Inner {
                 Verdict::After(pause) => Some(pause.as_secs_f64()),
                 Verdict::GiveUp => None,
             };
-            let level = if again_in.is_some() { Level::Warning } else { Level::Debug };
+            let level = if again_in.is_some() { LogLevel::Warning } else { LogLevel::Debug };
             let (status, words) = (failed.error.status, &failed.error.message);
             log::emit(level, || attempt_record(url, weight, sent, attempt, status, Some(words.clone()), again_in));
             match next {
@@ -136,7 +136,7 @@ impl Inner {
         Patience { max_wait: self.max_wait, deadline: self.total_timeout.map(|total| Instant::now() + total) }
     }
 
-    async fn attempt<R: Reading>(
+    async fn attempt<R: BodyReader>(
         &self,
         url: &str,
         permit: Permit,
@@ -147,12 +147,12 @@ impl Inner {
         let got = match patience.deadline {
             None => getting.await,
             Some(deadline) => tokio::time::timeout_at(deadline, getting).await.unwrap_or_else(|_| {
-                Err(Broken::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
+                Err(BrokenAttempt::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
             }),
         };
         match got {
             Ok(answer) => self.read(permit, answer, reading).await,
-            Err(Broken { error, not_sent, for_good }) => {
+            Err(BrokenAttempt { error, not_sent, for_good }) => {
                 if not_sent {
                     permit.not_sent().await;
                 } else {
@@ -163,10 +163,10 @@ impl Inner {
         }
     }
 
-    async fn read<R: Reading>(
+    async fn read<R: BodyReader>(
         &self,
         permit: Permit,
-        answer: Answer,
+        answer: WholeAnswer,
         reading: R,
     ) -> Result<(R::Value, Option<UnixSecond>), Failed> {
         if answer.status == 200 {
@@ -212,9 +212,9 @@ fn attempt_record(
     status: Option<u16>,
     error: Option<String>,
     again_in: Option<f64>,
-) -> Record {
+) -> LogRecord {
     let seconds = sent.elapsed().as_secs_f64();
-    Record::Attempt(Attempt { url: url.to_owned(), weight, status, seconds, attempt: attempt + 1, error, again_in })
+    LogRecord::Attempt(Attempt { url: url.to_owned(), weight, status, seconds, attempt: attempt + 1, error, again_in })
 }
 
 struct Failed {

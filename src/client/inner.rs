@@ -17,11 +17,11 @@ use crate::protocol::Tier;
 /// A client for one key at one base address. Cloning shares connections and budget.
 #[derive(Clone)]
 pub struct Client {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<ClientInner>,
 }
 
 /// What a client and its copies share.
-pub(super) struct Inner {
+pub(super) struct ClientInner {
     pub(super) transport: Transport,
     pub(super) pacer: Arc<Pacer>,
     pub(super) policy: Policy,
@@ -39,7 +39,7 @@ pub(super) struct Inner {
     clock: Option<Now>,
 }
 
-impl Inner {
+impl ClientInner {
     /// Tells the time of answers of a call that began at `now`, by the client's clock.
     pub(super) fn answer_clock(&self, now: UnixNanos) -> impl Fn() -> UnixNanos + Send + Sync + '_ {
         let began = Instant::now();
@@ -62,7 +62,7 @@ impl Client {
         let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };
         let source = config.source.clone().unwrap_or_else(|| transport.base().to_owned());
-        let inner = Inner {
+        let inner = ClientInner {
             transport,
             pacer,
             policy,

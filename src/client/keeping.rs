@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
-use crate::archive::points::{Archive, ArchiveFault, Key, KeyWriter, Revision, gaps, revisions, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, KeyWriter, Revision, gaps, revisions, within};
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{NO_TIME, Series};
 use crate::protocol::Weight;
 use crate::weight::Slice;
 
 /// A writer that answers take turns with.
-pub(super) type Shared = Arc<Mutex<KeyWriter>>;
+pub(super) type SharedKeyWriter = Arc<Mutex<KeyWriter>>;
 
 /// One answer: what it was asked for, and what came.
 pub(super) struct Arrived {
@@ -23,8 +23,8 @@ pub(super) struct Arrived {
 }
 
 /// What to do with answers.
-pub(super) struct Work<'a> {
-    pub(super) key: &'a Key,
+pub(super) struct KeepingWork<'a> {
+    pub(super) key: &'a ArchiveKey,
     pub(super) now: UnixNanos,
     /// What was asked before.
     pub(super) before: &'a [Window],
@@ -44,7 +44,7 @@ pub(super) enum Keep {
 }
 
 /// What became of an answer.
-pub(super) struct Kept {
+pub(super) struct KeptAnswer {
     /// What was asked.
     pub(super) window: Window,
     pub(super) weight: Weight,
@@ -58,7 +58,7 @@ pub(super) struct Kept {
 }
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
-pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> Kept {
+pub(super) async fn keep(writer: &SharedKeyWriter, work: &KeepingWork<'_>, arrived: Arrived) -> KeptAnswer {
     let at = (work.clock)().micros();
     let window = arrived.slice.window;
     let now = arrived.date.map_or(work.now, |date| work.now.min(date.nanos()));
@@ -92,10 +92,11 @@ pub(super) async fn keep(writer: &Shared, work: &Work<'_>, arrived: Arrived) -> 
     .await;
     // Whatever became of it, what was paid for is handed on.
     let series = Arc::try_unwrap(paid).unwrap_or_else(|shared| Vec::clone(&shared));
-    let kept = Kept { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
+    let kept =
+        KeptAnswer { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
     match outcome {
-        Ok((revisions, rows)) => Kept { rows, revisions, ..kept },
-        Err(fault) => Kept { windows: Vec::new(), fault: Some(fault), ..kept },
+        Ok((revisions, rows)) => KeptAnswer { rows, revisions, ..kept },
+        Err(fault) => KeptAnswer { windows: Vec::new(), fault: Some(fault), ..kept },
     }
 }
 
@@ -112,7 +113,7 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
 }
 
 /// What of a window is closed at a moment.
-pub(super) fn closed(key: &Key, window: Window, now: UnixNanos) -> Window {
+pub(super) fn closed(key: &ArchiveKey, window: Window, now: UnixNanos) -> Window {
     Window { from: window.from, to: window.to.min(key.closed(now.second()).0).max(window.from) }
 }
 
@@ -143,15 +144,15 @@ pub(super) async fn aside<T: Send + 'static>(
 
 pub(super) async fn blocking<T: Send + 'static>(
     archive: &Archive,
-    key: &Key,
-    work: impl FnOnce(&Archive, &Key) -> Result<T, ArchiveFault> + Send + 'static,
+    key: &ArchiveKey,
+    work: impl FnOnce(&Archive, &ArchiveKey) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let (archive, key) = (archive.clone(), key.clone());
     aside(move || work(&archive, &key)).await
 }
 
 /// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
-pub(super) async fn key_writer(archive: &Archive, key: &Key) -> Result<KeyWriter, ArchiveFault> {
+pub(super) async fn key_writer(archive: &Archive, key: &ArchiveKey) -> Result<KeyWriter, ArchiveFault> {
     loop {
         if let Some(writer) = blocking(archive, key, Archive::try_writer).await? {
             return Ok(writer);
@@ -169,7 +170,7 @@ pub(super) async fn on_writer(
 
 /// Work with a shared writer. The work has it too: a task that is dropped meanwhile does not take the writer from under it.
 pub(super) async fn on_shared<T: Send + 'static>(
-    writer: &Shared,
+    writer: &SharedKeyWriter,
     work: impl FnOnce(&mut KeyWriter) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let mut guard = Arc::clone(writer).lock_owned().await;
@@ -178,7 +179,7 @@ pub(super) async fn on_shared<T: Send + 'static>(
 
 /// Lets other writers have the key at once. The lock of a writer that is only dropped is given up a little later, or, where the process
 /// ends before that, when its time in the store is over.
-pub(super) async fn release(writer: &Shared) {
+pub(super) async fn release(writer: &SharedKeyWriter) {
     let released = on_shared(writer, |writer| {
         writer.release();
         Ok(())

@@ -4,7 +4,7 @@ use super::archived::key;
 use super::error::ClientError;
 use super::request::PointsRequest;
 use super::several::PointsRequests;
-use crate::archive::points::{Archive, ArchiveFault, Edge, Key, gaps};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, Edge, gaps};
 use crate::clock::{UnixNanos, Window};
 
 /// The windows of bucket starts of each request of a call that an archive was never asked for. An open start or end is that of
@@ -12,7 +12,7 @@ use crate::clock::{UnixNanos, Window};
 ///
 /// # Errors
 /// [`super::ErrorKind::NotArchived`] where nothing is kept of a request that leaves its window open.
-pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(Key, Vec<Window>)>, ClientError> {
+pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(ArchiveKey, Vec<Window>)>, ClientError> {
     let source = archive.source()?.unwrap_or_default();
     let one = |request: &PointsRequest| {
         let key = key(&source, request)?;

@@ -20,9 +20,9 @@ pub(super) const FRESH: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(in crate::client) struct Listings {
     /// Symbols, coins and categories.
-    pub(super) names: Kept<String>,
+    pub(super) names: KeptLists<String>,
     /// Block sizes.
-    pub(super) sizes: Kept<f64>,
+    pub(super) sizes: KeptLists<f64>,
 }
 
 /// Which list it is.
@@ -39,7 +39,7 @@ pub(super) trait Asks {
 }
 
 /// Something that a list answers.
-pub(super) trait Question<T> {
+pub(super) trait ListQuestion<T> {
     /// The list.
     fn query(&self) -> &ListQuery;
 
@@ -47,12 +47,12 @@ pub(super) trait Question<T> {
     fn judge(&self, list: &[T]) -> Result<Listed, ClientError>;
 }
 
-type Slot<T> = Arc<tokio::sync::Mutex<Listing<T>>>;
+type ListSlot<T> = Arc<tokio::sync::Mutex<Listing<T>>>;
 
 /// Lists of one kind of entries.
-pub(super) struct Kept<T>(Mutex<HashMap<ListQuery, Slot<T>>>);
+pub(super) struct KeptLists<T>(Mutex<HashMap<ListQuery, ListSlot<T>>>);
 
-impl<T> Default for Kept<T> {
+impl<T> Default for KeptLists<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
@@ -65,8 +65,8 @@ pub(super) enum Listing<T> {
     Failed(Instant),
 }
 
-impl<T: DeserializeOwned> Kept<T> {
-    fn slot(&self, query: &ListQuery) -> Slot<T> {
+impl<T: DeserializeOwned> KeptLists<T> {
+    fn slot(&self, query: &ListQuery) -> ListSlot<T> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match slots.get(query) {
             Some(slot) => Arc::clone(slot),
@@ -79,14 +79,14 @@ impl<T: DeserializeOwned> Kept<T> {
     }
 
     /// The answer, where no list must be asked for it.
-    pub(super) fn says(&self, question: &impl Question<T>) -> Option<Result<Listed, ClientError>> {
+    pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
         let slot = self.slot(question.query());
         // Who holds it is asking.
         slot.try_lock().ok()?.says(question)
     }
 
     /// The answer; the list is asked where it must be.
-    pub(super) async fn ask(&self, client: &impl Asks, question: &impl Question<T>) -> Result<Listed, ClientError> {
+    pub(super) async fn ask(&self, client: &impl Asks, question: &impl ListQuestion<T>) -> Result<Listed, ClientError> {
         let slot = self.slot(question.query());
         let mut listing = slot.lock().await; // those who come meanwhile need not ask
         if let Some(said) = listing.says(question) {
@@ -101,7 +101,7 @@ impl<T: DeserializeOwned> Kept<T> {
 
 impl<T> Listing<T> {
     /// The answer; `None` where the list must be asked, for the first time or again.
-    pub(super) fn says(&self, question: &impl Question<T>) -> Option<Result<Listed, ClientError>> {
+    pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
         match self {
             Self::Unasked => None,
             Self::Failed(at) => (at.elapsed() <= AFTER_FAILURE).then_some(Ok(Listed::Unknown)),
@@ -119,7 +119,7 @@ mod tests {
 
     struct Is<'a>(&'a str, ListQuery);
 
-    impl Question<String> for Is<'_> {
+    impl ListQuestion<String> for Is<'_> {
         fn query(&self) -> &ListQuery {
             &self.1
         }

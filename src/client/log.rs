@@ -12,7 +12,7 @@ tokio::task_local! {
 
 /// How much a record matters, by the numbers of Python's `logging`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum LogLevel {
     /// An attempt that succeeded, or was refused for good: the caller learns it anyway.
     Debug = 10,
     /// Something that went wrong and is mended, such as an attempt that is made again.
@@ -21,7 +21,7 @@ pub enum Level {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Record {
+pub enum LogRecord {
     /// An attempt ended.
     Attempt(Attempt),
     /// Anything else, in words.
@@ -47,17 +47,17 @@ pub struct Attempt {
     pub again_in: Option<f64>,
 }
 
-impl Record {
+impl LogRecord {
     /// How much it matters.
-    pub const fn level(&self) -> Level {
+    pub const fn level(&self) -> LogLevel {
         match self {
-            Self::Attempt(Attempt { again_in: None, .. }) => Level::Debug,
-            Self::Attempt(_) | Self::Notice(_) => Level::Warning,
+            Self::Attempt(Attempt { again_in: None, .. }) => LogLevel::Debug,
+            Self::Attempt(_) | Self::Notice(_) => LogLevel::Warning,
         }
     }
 }
 
-impl fmt::Display for Record {
+impl fmt::Display for LogRecord {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attempt = match self {
             Self::Notice(words) => return out.write_str(words),
@@ -80,9 +80,9 @@ impl fmt::Display for Record {
 #[derive(Clone)]
 pub struct Listener {
     /// Only records that matter at least as much are emitted.
-    pub least: Level,
+    pub least: LogLevel,
     /// Called where the call runs: it must not wait.
-    pub on_record: Arc<dyn Fn(Record) + Send + Sync>,
+    pub on_record: Arc<dyn Fn(LogRecord) + Send + Sync>,
 }
 
 /// Runs a call whose records go to `listener`.
@@ -94,7 +94,7 @@ pub async fn listening<T>(listener: Option<Listener>, call: impl Future<Output =
 }
 
 /// Emits a record of this level, which is only put together when somebody listens.
-pub(super) fn emit(level: Level, record: impl FnOnce() -> Record) {
+pub(super) fn emit(level: LogLevel, record: impl FnOnce() -> LogRecord) {
     let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.on_record)));
     if let Ok(Some(on_record)) = listener {
         on_record(record());
@@ -102,6 +102,6 @@ pub(super) fn emit(level: Level, record: impl FnOnce() -> Record) {
 }
 
 /// Whether somebody listens to records of this level.
-pub(super) fn is_heard(level: Level) -> bool {
+pub(super) fn is_heard(level: LogLevel) -> bool {
     LISTENER.try_with(|listener| level >= listener.least).unwrap_or(false)
 }

@@ -12,8 +12,8 @@ use tokio::time::Instant;
 
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
-use super::ledger::Ledger;
-use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Outcome, Refusal};
+use super::ledger::BudgetLedger;
+use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Refusal, RequestOutcome};
 use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::Weight;
 use crate::protocol::tier::TIERS;
@@ -46,7 +46,7 @@ impl Registry {
             std::collections::hash_map::Entry::Occupied(entry) => Arc::clone(entry.get()),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let clock: SharedClock = Arc::new(RunningClock::wall());
-                let ledger = Ledger::new(&config.budget, &account, clock)?;
+                let ledger = BudgetLedger::new(&config.budget, &account, clock)?;
                 Arc::clone(entry.insert(Arc::new(Pacer::new(ledger))))
             }
         };
@@ -74,7 +74,7 @@ pub struct BudgetView {
 
 /// The pace of one key at one base address.
 pub(super) struct Pacer {
-    ledger: Arc<Ledger>,
+    ledger: Arc<BudgetLedger>,
     /// Held by whoever is first in line in this process; tokio's mutex hands it on in order of arrival.
     line: tokio::sync::Mutex<()>,
     pub(super) learnt: OnceCell<()>,
@@ -118,7 +118,7 @@ impl Drop for InLine<'_> {
 }
 
 impl Pacer {
-    fn new(ledger: Ledger) -> Self {
+    fn new(ledger: BudgetLedger) -> Self {
         Self {
             ledger: Arc::new(ledger),
             line: tokio::sync::Mutex::default(),
@@ -280,25 +280,25 @@ impl Patience {
 impl Permit {
     /// The service answered and charged.
     pub(super) async fn answered(self, headers: BudgetHeaders) {
-        self.settle(Outcome::Answered(headers)).await;
+        self.settle(RequestOutcome::Answered(headers)).await;
     }
 
     /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
     pub(super) async fn refused(self, headers: BudgetHeaders, wait: Option<Duration>) {
-        self.settle(Outcome::Refused { headers, wait }).await;
+        self.settle(RequestOutcome::Refused { headers, wait }).await;
     }
 
     /// The request surely did not reach the service.
     pub(super) async fn not_sent(self) {
-        self.settle(Outcome::NotSent).await;
+        self.settle(RequestOutcome::NotSent).await;
     }
 
     /// It may have been charged: it stays spent.
     pub(super) async fn unknown(self) {
-        self.settle(Outcome::Unknown).await;
+        self.settle(RequestOutcome::Unknown).await;
     }
 
-    async fn settle(mut self, outcome: Outcome) {
+    async fn settle(mut self, outcome: RequestOutcome) {
         let (name, weight) = (self.name, self.weight);
         self.pacer.ledger.update(|account, now| account.settle(name, weight, outcome, now)).await;
         self.settled = true;
@@ -309,7 +309,9 @@ impl Drop for Permit {
     fn drop(&mut self) {
         if !self.settled {
             let (name, weight) = (self.name, self.weight);
-            self.pacer.ledger.update_later(move |account, now| account.settle(name, weight, Outcome::Unknown, now));
+            self.pacer
+                .ledger
+                .update_later(move |account, now| account.settle(name, weight, RequestOutcome::Unknown, now));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a call would send: its requests, their weight, and how long they wait for budget.
 
 use super::error::ClientError;
-use super::inner::Inner;
+use super::inner::ClientInner;
 use super::tiers::TierWait;
 use crate::clock::Window;
 use crate::protocol::query::Spelling;
@@ -39,7 +39,7 @@ impl Plan {
     pub(super) fn new(
         requests: Vec<PlannedRequest>,
         window: Window,
-        inner: &Inner,
+        inner: &ClientInner,
         max_weight: Option<Weight>,
     ) -> Result<Self, ClientError> {
         let weight = requests.iter().map(|request| request.weight).sum();

@@ -7,11 +7,11 @@ use futures::stream;
 
 use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind};
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::plan::{Plan, PlannedRequest};
 use super::reading;
 use super::request::PointsRequest;
-use super::run::{Amount, MOST_FAILURES, PARALLEL, Progress, Run};
+use super::run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::slicing::slices_of;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
@@ -52,14 +52,14 @@ impl Client {
         now: UnixNanos,
         progress: Option<Progress>,
     ) -> Result<Vec<Series>, ClientError> {
-        let run = Run::new(&self.inner, progress, None);
+        let run = CallRun::new(&self.inner, progress, None);
         run.watched(self.points_within(&run, request, now, Amount::default())).await
     }
 
     /// The points of a request that is one part of a call, which expected it to send `expected`.
     pub(super) async fn points_within(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         request: &PointsRequest,
         now: UnixNanos,
         expected: Amount,
@@ -77,13 +77,13 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// Sends the requests for one symbol, several at once, and hands each answer on as it comes: its place in the plan, its
     /// series, and the service's clock. `take` says what it made of it, and whether the rest is still worth asking for. The
     /// outcomes are in the plan's order.
     pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
         &self,
-        run: &Run<'_>,
+        run: &CallRun<'_>,
         requests: &[PlannedRequest],
         take: impl Fn(usize, Vec<Series>, Option<UnixSecond>) -> R,
     ) -> Vec<Result<T, ClientError>> {
@@ -130,8 +130,8 @@ impl Inner {
     }
 
     /// What reads the points of an answer that may take so many bytes in memory.
-    pub(super) fn reading(&self, memory: u64) -> reading::Points {
-        reading::Points::new(self.transport.dialect().cloned(), memory)
+    pub(super) fn reading(&self, memory: u64) -> reading::PointsReader {
+        reading::PointsReader::new(self.transport.dialect().cloned(), memory)
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {

@@ -27,7 +27,7 @@ pub(super) struct Unreadable {
 }
 
 /// Takes a body in portions, in order. One reading takes one body: another attempt begins another.
-pub(super) trait Reading: Send {
+pub(super) trait BodyReader: Send {
     type Value: Send;
 
     /// Before the first portion: how many bytes were announced, if it was told.
@@ -50,15 +50,15 @@ pub(super) trait Reading: Send {
 
 /// The bytes themselves.
 #[derive(Default)]
-pub(super) struct Whole(BytesMut);
+pub(super) struct BytesReader(BytesMut);
 
-impl Whole {
+impl BytesReader {
     pub(super) fn into_bytes(self) -> Bytes {
         self.0.freeze()
     }
 }
 
-impl Reading for Whole {
+impl BodyReader for BytesReader {
     type Value = Bytes;
 
     fn begin(&mut self, announced: Option<u64>) {
@@ -76,7 +76,7 @@ impl Reading for Whole {
 
 /// The series of a `/v1/points` body, in the specification's names: decoded while the rest downloads, so that the body is
 /// never in memory as a whole. Decoding keeps up with any network; a portion takes some microseconds.
-pub(super) struct Points {
+pub(super) struct PointsReader {
     decoder: Result<PointsDecoder, DecodeError>,
     length: usize,
     gathered: Vec<u8>,
@@ -86,7 +86,7 @@ pub(super) struct Points {
     too_large: bool,
 }
 
-impl Points {
+impl PointsReader {
     /// For an answer that may take so many bytes in memory.
     pub(super) fn new(dialect: Option<Arc<Dialect>>, most: u64) -> Self {
         let bound = usize::try_from(most).unwrap_or(usize::MAX);
@@ -106,7 +106,7 @@ impl Points {
     }
 }
 
-impl Reading for Points {
+impl BodyReader for PointsReader {
     type Value = Vec<Series>;
 
     fn begin(&mut self, announced: Option<u64>) {
@@ -187,19 +187,19 @@ fn remove_nulls(value: &mut Value) {
 }
 
 /// Reads an answer that is one JSON object.
-pub(super) struct Record<'a, T> {
-    body: Whole,
+pub(super) struct ObjectReader<'a, T> {
+    body: BytesReader,
     dialect: Option<&'a Arc<Dialect>>,
     of: PhantomData<fn() -> T>,
 }
 
-impl<'a, T> Record<'a, T> {
+impl<'a, T> ObjectReader<'a, T> {
     pub(super) fn new(dialect: Option<&'a Arc<Dialect>>) -> Self {
-        Self { body: Whole::default(), dialect, of: PhantomData }
+        Self { body: BytesReader::default(), dialect, of: PhantomData }
     }
 }
 
-impl<T: DeserializeOwned + Send> Reading for Record<'_, T> {
+impl<T: DeserializeOwned + Send> BodyReader for ObjectReader<'_, T> {
     type Value = T;
     /// A tree of such a body takes ten times as much.
     const MOST: u64 = 64 << 20;
@@ -238,7 +238,7 @@ mod tests {
     }
 
     fn read(body: &[u8], portion: usize, announced: Option<u64>) -> Result<Vec<Series>, Unreadable> {
-        let mut reading = Points::new(None, u64::MAX);
+        let mut reading = PointsReader::new(None, u64::MAX);
         reading.begin(announced);
         body.chunks(portion).for_each(|bytes| reading.portion(bytes));
         reading.finish()
@@ -246,12 +246,12 @@ mod tests {
 
     #[test]
     fn nulls_in_records_are_absent_fields_and_unknown_numbers() {
-        use crate::protocol::{MarketsPage, records::Market};
+        use crate::protocol::{MarketsPage, records::MarketListing};
         let text = r#"{"symbols":[null,{"exchange":"X","coin":null,"lastPrice":null,"prices":[0.5,null,1],
             "new":{"a":null,"b":[null,"c"]},"predictionMarkets":[{"outcomes":["Yes",null],"closed":null}]}],
             "nextOffset":null}"#;
         let page: MarketsPage = record(serde_json::from_str(text).unwrap(), None).unwrap();
-        let Market { exchange, coin, last_price, prices, extra, prediction_markets, .. } = &page.symbols[0];
+        let MarketListing { exchange, coin, last_price, prices, extra, prediction_markets, .. } = &page.symbols[0];
         assert_eq!((page.symbols.len(), exchange.as_str(), coin.as_str(), *last_price), (1, "X", "", 0.0));
         assert!(prices[0] == 0.5 && prices[1].is_nan() && prices[2] == 1.0);
         assert_eq!(extra["new"], serde_json::json!({"b": ["c"]}));

@@ -10,7 +10,7 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
-use crate::protocol::{DataType, Grid, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
+use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
 use crate::weight::Demand;
 
 /// What users ask: a query, and the window and the bound that they give in their own units.
@@ -51,7 +51,7 @@ pub struct PointsRequest {
     pub(super) spec: Option<&'static TypeSpec>,
     pub(super) interval: &'static Interval,
     /// What a row covers: a bucket of the interval, or a session.
-    grid: Grid,
+    grid: BucketGrid,
     start: Option<f64>,
     end: Option<f64>,
     period: Option<i64>,
@@ -117,7 +117,7 @@ impl PointsRequest {
         }
         let (include_forming, max_weight) = (arguments.include_forming, arguments.max_weight);
         // Of a session that this version does not know only the interval is known.
-        let grid = Grid::of(query.session.as_deref(), interval).unwrap_or(Grid::Every(interval));
+        let grid = BucketGrid::of(query.session.as_deref(), interval).unwrap_or(BucketGrid::Every(interval));
         Ok(Self { query, spec, interval, grid, start, end, period, include_forming, max_weight })
     }
 
@@ -176,7 +176,7 @@ impl PointsRequest {
     /// (weeks) is another one than ours.
     pub(super) fn counted(&self, window: Window, now: UnixNanos) -> Window {
         match self.grid {
-            Grid::Every(interval) if !self.include_forming => {
+            BucketGrid::Every(interval) if !self.include_forming => {
                 let last = now.second().0.saturating_sub(interval.seconds);
                 Window { to: window.to.min(last.saturating_add(1)).max(window.from), ..window }
             }
@@ -185,8 +185,8 @@ impl PointsRequest {
     }
 
     /// Where a request for these rows may begin, when that is not every bucket: at the start of a session (supplement 4).
-    pub(super) fn sessions(&self) -> Option<Grid> {
-        (self.grid != Grid::Every(self.interval)).then_some(self.grid)
+    pub(super) fn sessions(&self) -> Option<BucketGrid> {
+        (self.grid != BucketGrid::Every(self.interval)).then_some(self.grid)
     }
 
     /// The session asked for (TPO), by its wire name; `None` follows the interval.

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::error::{ClientError, ErrorKind};
-use super::inner::Inner;
+use super::inner::ClientInner;
 use super::plan::{PlannedRequest, check_weight};
 use crate::protocol::Weight;
 
@@ -59,13 +59,13 @@ impl Amount {
 }
 
 /// One call under way.
-pub(super) struct Run<'a> {
-    inner: &'a Inner,
+pub(super) struct CallRun<'a> {
+    inner: &'a ClientInner,
     slots: Semaphore,
     stopped: AtomicBool,
     /// Requests that failed since the last answer.
     failures: AtomicUsize,
-    counts: Mutex<Counts>,
+    counts: Mutex<CallCounts>,
     max_weight: Option<Weight>,
     on_progress: Option<Progress>,
     /// Whether the progress callback ended the call.
@@ -73,7 +73,7 @@ pub(super) struct Run<'a> {
 }
 
 #[derive(Default)]
-struct Counts {
+struct CallCounts {
     expected: Amount,
     done: Amount,
     /// Requests that failed or were not sent.
@@ -87,16 +87,16 @@ struct Counts {
 }
 
 /// One request of a call.
-pub(super) struct Step<'r, 'a> {
-    run: &'r Run<'a>,
+pub(super) struct CallStep<'r, 'a> {
+    run: &'r CallRun<'a>,
     weight: Weight,
     paid: OnceLock<Instant>,
     _slot: Option<SemaphorePermit<'r>>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> CallRun<'a> {
     /// A call that may weigh `max_weight` in all.
-    pub(super) fn new(inner: &'a Inner, on_progress: Option<Progress>, max_weight: Option<Weight>) -> Self {
+    pub(super) fn new(inner: &'a ClientInner, on_progress: Option<Progress>, max_weight: Option<Weight>) -> Self {
         Self {
             inner,
             slots: Semaphore::new(PARALLEL),
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, CallCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
     }
 
     /// A place among the requests under way; `None` when no more are to be sent.
-    pub(super) async fn step(&self, weight: Weight, stopped: &AtomicBool) -> Option<Step<'_, 'a>> {
+    pub(super) async fn step(&self, weight: Weight, stopped: &AtomicBool) -> Option<CallStep<'_, 'a>> {
         let slot = self.slots.acquire().await.ok(); // nobody closes it
         if stopped.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) {
             let mut counts = self.counts();
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
             counts.settled += weight;
             return None;
         }
-        Some(Step { run: self, weight, paid: OnceLock::new(), _slot: slot })
+        Some(CallStep { run: self, weight, paid: OnceLock::new(), _slot: slot })
     }
 
     fn report(&self) {
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Step<'_, '_> {
+impl CallStep<'_, '_> {
     /// The request goes in line for budget, or comes out of it.
     pub(super) fn in_line(&self, waits: bool) {
         let mut counts = self.run.counts();
@@ -243,7 +243,7 @@ impl Step<'_, '_> {
     }
 }
 
-impl Run<'_> {
+impl CallRun<'_> {
     fn count_failure(&self) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         if failures >= MOST_FAILURES {

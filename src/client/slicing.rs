@@ -8,7 +8,7 @@ use crate::clock::{UnixNanos, Window, utc};
 use crate::protocol::body_size::BODY_BOUND;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::{Grid, Interval, Points, TypeSpec, Weight};
+use crate::protocol::{BucketGrid, Interval, Points, TypeSpec, Weight};
 use crate::weight::{BLOCK, Demand, Slice, slices};
 
 /// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
@@ -55,7 +55,7 @@ pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Resu
 
 /// Requests of at most `longest` seconds, of whole sessions each.
 fn at_sessions(
-    grid: Grid,
+    grid: BucketGrid,
     window: Window,
     longest: i64,
     one: impl Fn(Window) -> Result<Slice, ClientError>,

@@ -1,7 +1,7 @@
 //! Whose limits a plan keeps to, and what each tier would take for a call (sections 5 and 8.1).
 
 use super::error::{ClientError, ErrorKind};
-use super::inner::Inner;
+use super::inner::ClientInner;
 use crate::budget::{Bucket, Limits};
 use crate::clock::UnixNanos;
 use crate::protocol::analytics::ANALYTICS_TIER;
@@ -84,7 +84,7 @@ fn eta(tier: &TierSpec, weight: Weight) -> Result<f64, String> {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// What this client keeps to.
     pub(super) fn terms(&self) -> Terms {
         Terms { tier: self.tier, burst: self.pacer.burst() }

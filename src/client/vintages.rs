@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use super::error::ClientError;
 use super::keeping::{aside, key_writer, on_shared, release};
 use super::several::PointsRequests;
-use crate::archive::points::{Archive, Compacted, Key, Replaced};
+use crate::archive::points::{Archive, ArchiveKey, Compacted, Replaced};
 use crate::clock::{UnixNanos, Window};
 
 /// What was kept of some queries, or of all, and has changed since, by key.
@@ -17,7 +17,7 @@ use crate::clock::{UnixNanos, Window};
 pub fn vintages(
     archive: &Archive,
     requests: Option<&PointsRequests>,
-) -> Result<Vec<(Key, Vec<Replaced>)>, ClientError> {
+) -> Result<Vec<(ArchiveKey, Vec<Replaced>)>, ClientError> {
     let mut found = Vec::new();
     let Some(requests) = requests else {
         for content in archive.contents()?.0 {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::column::{Column, NO_TIME, Name, merge};
+use super::column::{Column, ColumnName, NO_TIME, merge};
 use super::series::{LEVELS, SPLIT, Series};
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::protocol::{SeriesId, Shape};
@@ -70,9 +70,9 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
 }
 
 /// The columns that the type's table knows and whose kind the specification states.
-fn settled_columns(series: &Series) -> Vec<&(Name, Column)> {
+fn settled_columns(series: &Series) -> Vec<&(ColumnName, Column)> {
     let fields = series.data_type().map_or(&[][..], |known| known.spec().fields);
-    let settled = |name: &Name| {
+    let settled = |name: &ColumnName| {
         let of_levels = series.shape == Shape::Heatmap && (name == LEVELS || name == SPLIT);
         of_levels || fields.iter().any(|field| !field.open && field.column == name)
     };

@@ -6,7 +6,7 @@ use super::pages;
 use super::raw::Raw;
 
 /// Name of a column; that of a field which a table knows takes no memory of its own.
-pub type Name = Cow<'static, str>;
+pub type ColumnName = Cow<'static, str>;
 
 /// Marks a time that is not there, as NumPy's `NaT` does.
 pub const NO_TIME: i64 = i64::MIN;
@@ -22,11 +22,11 @@ pub struct List {
 
 /// Ragged records: row `i` is rows `offsets[i]..offsets[i + 1]` of the columns.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rows {
+pub struct RaggedRows {
     /// Where each row starts; one more than there are rows.
     pub offsets: Vec<i64>,
     /// Columns of the nested records, as long as the last offset.
-    pub columns: Vec<(Name, Column)>,
+    pub columns: Vec<(ColumnName, Column)>,
 }
 
 /// The values of one column.
@@ -43,7 +43,7 @@ pub enum Column {
     /// Ragged doubles.
     List(List),
     /// Ragged records.
-    Rows(Rows),
+    Rows(RaggedRows),
     /// Values as they were sent, of a field whose kind nobody has settled yet (`decode::settled`).
     Raw(Raw),
 }
@@ -54,7 +54,7 @@ impl Default for List {
     }
 }
 
-impl Default for Rows {
+impl Default for RaggedRows {
     fn default() -> Self {
         Self { offsets: vec![0], columns: Vec::new() }
     }
@@ -124,7 +124,7 @@ impl Column {
                     offsets.push(inner.len() as i64);
                 }
                 let columns = rows.columns.iter().map(|(name, column)| (name.clone(), column.take(&inner))).collect();
-                Self::Rows(Rows { offsets, columns })
+                Self::Rows(RaggedRows { offsets, columns })
             }
             Self::Raw(raw) => Self::Raw(raw.take(order)),
         }
@@ -231,7 +231,7 @@ impl Column {
             Self::Time(_) => Self::Time(vec![NO_TIME; rows]),
             Self::Text(_) => Self::Text(vec![None; rows]),
             Self::List(_) => Self::List(List { offsets: vec![0; rows + 1], values: Vec::new() }),
-            Self::Rows(inner) => Self::Rows(Rows {
+            Self::Rows(inner) => Self::Rows(RaggedRows {
                 offsets: vec![0; rows + 1],
                 columns: inner.columns.iter().map(|(name, column)| (name.clone(), column.blank(0))).collect(),
             }),
@@ -274,7 +274,12 @@ pub(super) fn is_unknown(column: &Column) -> bool {
 
 /// Appends columns by name; a column that only one side has is blank in the other's rows. An unknown field's name may be
 /// that of a known column.
-pub(super) fn merge(mine: &mut Vec<(Name, Column)>, my_rows: usize, more: Vec<(Name, Column)>, more_rows: usize) {
+pub(super) fn merge(
+    mine: &mut Vec<(ColumnName, Column)>,
+    my_rows: usize,
+    more: Vec<(ColumnName, Column)>,
+    more_rows: usize,
+) {
     let mut pending = more;
     for (name, column) in mine.iter_mut() {
         let added =
@@ -314,7 +319,7 @@ mod tests {
 
     #[test]
     fn nested_records_keep_their_own_rows() {
-        let rows = Rows {
+        let rows = RaggedRows {
             offsets: vec![0, 2, 3],
             columns: vec![
                 ("price".into(), Column::Float(vec![1.0, 2.0, 3.0])),
@@ -340,13 +345,14 @@ mod tests {
         let times = [Some(r#"{"s":5}"#), None, Some(r#"{"s":0,"ns":7}"#)];
         assert_eq!(column, text(&[&times[..], &[Some("[1.5,null]"), None]].concat()));
         let names = Column::Text(vec![Some("a\"b".into()), None]);
-        let rows = Rows { offsets: vec![0, 2, 2], columns: vec![("n".into(), names)] };
+        let rows = RaggedRows { offsets: vec![0, 2, 2], columns: vec![("n".into(), names)] };
         assert_eq!(Column::Rows(rows).into_text(), text(&[Some(r#"[{"n":"a\"b"},{}]"#), None]));
     }
 
     #[test]
     fn a_column_without_a_value_takes_the_other_kind() {
-        let rows = Column::Rows(Rows { offsets: vec![0, 1], columns: vec![("p".into(), Column::Float(vec![1.0]))] });
+        let rows =
+            Column::Rows(RaggedRows { offsets: vec![0, 1], columns: vec![("p".into(), Column::Float(vec![1.0]))] });
         let mut column = Column::List(list(&[&[], &[]]));
         column.append_any(rows.clone());
         let Column::Rows(whole) = &column else { panic!("{column:?}") };

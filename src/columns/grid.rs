@@ -10,7 +10,7 @@ const MAX_CELLS: usize = 1 << 27;
 
 /// A dense heatmap: rows are snapshots, columns are price buckets.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Grid {
+pub struct DenseHeatmap {
     /// Lower edge of each price bucket, ascending, evenly spaced.
     pub prices: Vec<f64>,
     /// Volume by (snapshot, price bucket); 0 where there is no level.
@@ -19,7 +19,7 @@ pub struct Grid {
 
 /// Why a heatmap has no grid.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum GridError {
+pub enum DenseHeatmapError {
     /// The series holds no levels column.
     #[error("not a heatmap: it has no levels")]
     NotAHeatmap,
@@ -38,21 +38,21 @@ pub enum GridError {
     },
 }
 
-impl Grid {
+impl DenseHeatmap {
     /// Lays a heatmap on a grid of price buckets `step` wide; without a step, the smallest distance between two
     /// neighbouring levels of a snapshot. Volumes of levels in one bucket add up.
-    pub fn new(heatmap: &Series, step: Option<f64>) -> Result<Self, GridError> {
-        let (levels, _) = heatmap.levels().ok_or(GridError::NotAHeatmap)?;
+    pub fn new(heatmap: &Series, step: Option<f64>) -> Result<Self, DenseHeatmapError> {
+        let (levels, _) = heatmap.levels().ok_or(DenseHeatmapError::NotAHeatmap)?;
         Self::from_levels(&levels.offsets, &levels.values, step)
     }
 
-    /// As [`Grid::new`], from the parts: `offsets` count values (two a level) of `values`.
-    pub fn from_levels(offsets: &[i64], values: &[f64], step: Option<f64>) -> Result<Self, GridError> {
+    /// As [`DenseHeatmap::new`], from the parts: `offsets` count values (two a level) of `values`.
+    pub fn from_levels(offsets: &[i64], values: &[f64], step: Option<f64>) -> Result<Self, DenseHeatmapError> {
         let snapshots = offsets.len().saturating_sub(1);
         let rows = || offsets.windows(2).map(|span| pairs(&values[span[0] as usize..span[1] as usize]));
         let step = match step {
             Some(step) if step.is_finite() && step > 0.0 => step,
-            Some(step) => return Err(GridError::Step(step)),
+            Some(step) => return Err(DenseHeatmapError::Step(step)),
             None => rows()
                 .flat_map(|row| row.column(0).windows(2).into_iter().map(|two| two[1] - two[0]).collect::<Vec<_>>())
                 .filter(|gap| *gap > 0.0)
@@ -67,7 +67,7 @@ impl Grid {
         let first = bucket(low, step);
         let count = bucket(high, step) - first + 1.0;
         if !count.is_finite() || count * snapshots.max(1) as f64 > MAX_CELLS as f64 {
-            return Err(GridError::TooLarge { snapshots, prices: count, step });
+            return Err(DenseHeatmapError::TooLarge { snapshots, prices: count, step });
         }
         let mut volumes = Array2::zeros((snapshots, count as usize));
         for (index, row) in rows().enumerate() {
@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn levels_land_in_their_buckets() {
-        let grid = Grid::from_levels(&[0, 4, 6], &[1.9531, 2.0, 1.9533, 3.0, 1.9532, 5.0], Some(0.0001)).unwrap();
+        let grid =
+            DenseHeatmap::from_levels(&[0, 4, 6], &[1.9531, 2.0, 1.9533, 3.0, 1.9532, 5.0], Some(0.0001)).unwrap();
         assert_eq!(grid.prices.len(), 3);
         assert_eq!(grid.volumes.row(0).to_vec(), [2.0, 0.0, 3.0]);
         assert_eq!(grid.volumes.row(1).to_vec(), [0.0, 5.0, 0.0]);
@@ -103,16 +104,16 @@ mod tests {
 
     #[test]
     fn the_default_step_is_the_finest_gap() {
-        let grid = Grid::from_levels(&[0, 6], &[10.0, 1.0, 20.0, 1.0, 25.0, 1.0], None).unwrap();
+        let grid = DenseHeatmap::from_levels(&[0, 6], &[10.0, 1.0, 20.0, 1.0, 25.0, 1.0], None).unwrap();
         assert_eq!(grid.prices, [10.0, 15.0, 20.0, 25.0]);
     }
 
     #[test]
     fn odd_cases_have_odd_but_sound_grids() {
-        assert_eq!(Grid::from_levels(&[0, 0], &[], None).unwrap().volumes.dim(), (1, 0));
-        assert_eq!(Grid::from_levels(&[0, 2], &[7.0, 1.0], None).unwrap().volumes.dim(), (1, 1));
-        assert_eq!(Grid::from_levels(&[0], &[], Some(-1.0)), Err(GridError::Step(-1.0)));
-        let wide = Grid::from_levels(&[0, 4], &[0.0, 1.0, 1e12, 1.0], Some(1e-3));
-        assert!(matches!(wide, Err(GridError::TooLarge { .. })));
+        assert_eq!(DenseHeatmap::from_levels(&[0, 0], &[], None).unwrap().volumes.dim(), (1, 0));
+        assert_eq!(DenseHeatmap::from_levels(&[0, 2], &[7.0, 1.0], None).unwrap().volumes.dim(), (1, 1));
+        assert_eq!(DenseHeatmap::from_levels(&[0], &[], Some(-1.0)), Err(DenseHeatmapError::Step(-1.0)));
+        let wide = DenseHeatmap::from_levels(&[0, 4], &[0.0, 1.0, 1e12, 1.0], Some(1e-3));
+        assert!(matches!(wide, Err(DenseHeatmapError::TooLarge { .. })));
     }
 }

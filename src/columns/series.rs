@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::column::{Column, List, Name, reserve};
+use super::column::{Column, ColumnName, List, reserve};
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape};
 
 /// Name of the column that holds a heatmap's (price, volume) pairs.
@@ -20,7 +20,7 @@ pub struct Series {
     /// Unix nanoseconds of each row.
     pub timestamps: Vec<i64>,
     /// Named columns, each as long as `timestamps`.
-    pub columns: Vec<(Name, Column)>,
+    pub columns: Vec<(ColumnName, Column)>,
 }
 
 impl Series {
@@ -96,7 +96,7 @@ impl Series {
     }
 }
 
-fn vanished(fields: &[Field], columns: &[(Name, Column)]) -> Vec<&'static str> {
+fn vanished(fields: &[Field], columns: &[(ColumnName, Column)]) -> Vec<&'static str> {
     let known = |name: &str| fields.iter().any(|field| field.column == name);
     let has_unknown = columns.iter().any(|(name, _)| !known(name));
     let mut found = Vec::new();

@@ -135,11 +135,11 @@ pub struct FlatSnapshots {
     micros: f64,
     /// Values of the open snapshot still to come; the header's two are counted apart.
     awaited: usize,
-    state: State,
+    state: FlatState,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FlatState {
     /// Before `num_levels`, which is also a good end.
     #[default]
     Count,
@@ -178,18 +178,18 @@ impl FlatSnapshots {
         while from < end {
             let value = self.values()[from];
             match self.state {
-                State::Count => {
+                FlatState::Count => {
                     (self.header, self.count) = (self.seen, value);
                     let whole = value >= 0.0 && value.fract() == 0.0;
-                    self.state = if whole { State::Time } else { State::Broken };
+                    self.state = if whole { FlatState::Time } else { FlatState::Broken };
                 }
-                State::Time => {
+                FlatState::Time => {
                     self.micros = value;
-                    self.state = if is_micros(value) { State::Levels } else { State::Broken };
+                    self.state = if is_micros(value) { FlatState::Levels } else { FlatState::Broken };
                     self.awaited = (self.count as usize).saturating_mul(2);
                     self.close_when_whole(to, &ascend);
                 }
-                State::Levels => {
+                FlatState::Levels => {
                     let count = self.awaited.min(end - from);
                     if from != to {
                         self.values().copy_within(from..from + count, to);
@@ -200,7 +200,7 @@ impl FlatSnapshots {
                     self.close_when_whole(to, &ascend);
                     continue;
                 }
-                State::Broken => {
+                FlatState::Broken => {
                     self.seen += end - from;
                     break;
                 }
@@ -212,21 +212,21 @@ impl FlatSnapshots {
     }
 
     fn close_when_whole(&mut self, end: usize, ascend: impl Fn(&[f64]) -> bool) {
-        if self.state == State::Levels && self.awaited == 0 {
+        if self.state == FlatState::Levels && self.awaited == 0 {
             self.snapshots.close_at(end, None, ascend);
             self.timestamps.push(self.micros as i64 * 1_000);
-            self.state = State::Count;
+            self.state = FlatState::Count;
         }
     }
 
     /// The heatmap, when every snapshot is whole.
     pub fn finish(self, id: impl Into<Arc<SeriesId>>) -> Result<Series, LevelsError> {
-        if self.state == State::Count {
+        if self.state == FlatState::Count {
             return Ok(self.snapshots.finish(id, self.timestamps));
         }
         let left = (self.seen - self.header).saturating_sub(2);
         let whole = self.count >= 0.0 && self.count.fract() == 0.0 && self.count <= (left / 2) as f64;
-        if self.state == State::Broken && whole && self.seen >= self.header + 2 {
+        if self.state == FlatState::Broken && whole && self.seen >= self.header + 2 {
             return Err(LevelsError::Time { index: self.header + 1, value: self.micros });
         }
         Err(LevelsError::Count { index: self.header, value: self.count, left })

@@ -1,11 +1,11 @@
 //! Rows of a learnt template, many at a time: their delimiters give the ends of all values at once, one comparison for each
 //! literal shows that the rows have the template, and each column's numbers are converted together.
 
-use super::delimiters::View;
+use super::delimiters::DelimiterView;
 use super::json::Reader;
-use super::kernel::{Kernel, Span};
-use super::row_template::{Kind, Ragged, RowTemplate, Slot};
-use super::values::{Values, is_numbers, push_texts};
+use super::kernel::{Kernel, ListSpan};
+use super::row_template::{Ragged, RowTemplate, SlotKind, TemplateSlot};
+use super::values::{RowValues, is_numbers, push_texts};
 
 /// Most rows at once: what is known of them stays in the nearest cache.
 pub(super) const BATCH: usize = 128;
@@ -34,7 +34,7 @@ pub(super) struct Batch {
 /// longer than there are numbers).
 #[derive(Default)]
 struct Numbers {
-    spans: Vec<Span>,
+    spans: Vec<ListSpan>,
     befores: Vec<u32>,
     ends: Vec<u32>,
 }
@@ -52,7 +52,7 @@ impl Batch {
     }
 
     /// Finds the values of the next rows, supposing that they have the template.
-    pub(super) fn find(&mut self, template: &RowTemplate, view: &View<'_>, limit: usize) -> usize {
+    pub(super) fn find(&mut self, template: &RowTemplate, view: &DelimiterView<'_>, limit: usize) -> usize {
         let slots = template.slots.len();
         self.rows = 0;
         if self.ends.len() < slots * BATCH {
@@ -78,7 +78,7 @@ impl Batch {
     }
 
     /// Rows with the same number of delimiters each.
-    fn find_steady(&mut self, template: &RowTemplate, stride: usize, view: &View<'_>, limit: usize) {
+    fn find_steady(&mut self, template: &RowTemplate, stride: usize, view: &DelimiterView<'_>, limit: usize) {
         let Some(last) = template.slots.last() else { return };
         let tail = template.tail.len() as u32;
         let mut open = view.open;
@@ -109,7 +109,7 @@ impl Batch {
     /// Each ends with so many closing brackets, which says how long its list is without looking at it; so no row waits
     /// for the one before. That no bracket stands within the list follows when the literals are found to be right: they
     /// hold as many as the row has.
-    fn find_ragged(&mut self, template: &RowTemplate, ragged: Ragged, view: &View<'_>, limit: usize) {
+    fn find_ragged(&mut self, template: &RowTemplate, ragged: Ragged, view: &DelimiterView<'_>, limit: usize) {
         let mut rows = 0;
         let mut next = 0;
         let mut open = view.open;
@@ -159,7 +159,7 @@ impl Batch {
     }
 
     /// Brings the numbers of the rows' lists together.
-    fn collect_lists(&mut self, view: &View<'_>) {
+    fn collect_lists(&mut self, view: &DelimiterView<'_>) {
         for list in &mut self.lists {
             let rows = view.kernel.lists(view.ahead, &list.spans, &mut list.befores, &mut list.ends);
             self.rows = self.rows.min(rows);
@@ -167,8 +167,8 @@ impl Batch {
     }
 
     /// Rows whose lists and strings hold any number of delimiters.
-    fn find_varying(&mut self, template: &RowTemplate, view: &View<'_>, limit: usize) {
-        let lists = template.slots.iter().filter(|slot| slot.kind == Kind::List).count();
+    fn find_varying(&mut self, template: &RowTemplate, view: &DelimiterView<'_>, limit: usize) {
+        let lists = template.slots.iter().filter(|slot| slot.kind == SlotKind::List).count();
         self.lists.resize_with(lists, Numbers::default);
         for list in &mut self.lists {
             list.clear(view.ahead.len());
@@ -193,7 +193,7 @@ impl Batch {
     fn find_row(
         &mut self,
         template: &RowTemplate,
-        view: &View<'_>,
+        view: &DelimiterView<'_>,
         row: usize,
         mut cursor: usize,
         open: u32,
@@ -205,12 +205,12 @@ impl Batch {
             let start = from.checked_add(slot.literal.len() as u32)?;
             cursor += slot.gap;
             let end = match slot.kind {
-                Kind::Text => {
+                SlotKind::Text => {
                     let end = start + plain_text(bytes.get(start as usize..)?)?;
                     cursor += ahead.get(cursor..)?.iter().take_while(|place| **place < end).count();
                     end
                 }
-                Kind::List => {
+                SlotKind::List => {
                     let end = self.lists[list].find(view, start, &mut cursor)?;
                     list += 1;
                     end
@@ -260,13 +260,13 @@ impl Batch {
 
     /// The numbers of the list in that slot.
     fn list(&self, template: &RowTemplate, slot: usize) -> &Numbers {
-        let before = template.slots[..slot].iter().filter(|slot| slot.kind == Kind::List).count();
+        let before = template.slots[..slot].iter().filter(|slot| slot.kind == SlotKind::List).count();
         &self.lists[before]
     }
 
     /// Values in the first rows' lists of one field.
     pub(super) fn list_values(&self, template: &RowTemplate, field: usize, rows: usize) -> usize {
-        let slot = template.slots.iter().position(|slot| slot.field == field && slot.kind == Kind::List);
+        let slot = template.slots.iter().position(|slot| slot.field == field && slot.kind == SlotKind::List);
         slot.map_or(0, |slot| self.list(template, slot).until(rows))
     }
 
@@ -276,7 +276,7 @@ impl Batch {
         &self,
         template: &RowTemplate,
         field: usize,
-        values: &mut Values,
+        values: &mut RowValues,
         missing: f64,
         reader: &Reader<'_>,
         bytes: &[u8],
@@ -292,24 +292,25 @@ impl Batch {
         let ends = &self.befores(index + 1)[..rows];
         let skip = slot.literal.len() as u32;
         match (slot.kind, values) {
-            (Kind::Number, Values::Float(column)) => kernel.floats(bytes, befores, skip, ends, column),
-            (Kind::Seconds, Values::Time(column)) => {
-                let part = template.slots.get(index + 1).filter(|next| next.kind == Kind::Nanoseconds);
-                let part = part.map(|next: &Slot| (next.literal.len() as u32, &self.befores(index + 2)[..rows]));
+            (SlotKind::Number, RowValues::Float(column)) => kernel.floats(bytes, befores, skip, ends, column),
+            (SlotKind::Seconds, RowValues::Time(column)) => {
+                let part = template.slots.get(index + 1).filter(|next| next.kind == SlotKind::Nanoseconds);
+                let part =
+                    part.map(|next: &TemplateSlot| (next.literal.len() as u32, &self.befores(index + 2)[..rows]));
                 kernel.times(bytes, befores, skip, ends, part, column)
             }
-            (Kind::List, Values::List(column)) => {
+            (SlotKind::List, RowValues::List(column)) => {
                 let numbers = self.list(template, index);
                 let before = column.values.len();
                 let count = numbers.until(rows);
                 column.offsets.extend(numbers.spans[..rows].iter().map(|span| (before + span.until as usize) as i64));
                 kernel.floats(bytes, &numbers.befores[..count], 1, &numbers.ends[..count], &mut column.values)
             }
-            (Kind::Number, Values::Raw(raw)) if !raw.known => {
+            (SlotKind::Number, RowValues::Raw(raw)) if !raw.known => {
                 let spans = befores.iter().zip(ends).map(|(before, end)| (before + skip, *end));
                 is_numbers(kernel, bytes, befores, skip, ends) && push_texts(raw, bytes, spans)
             }
-            (Kind::List, Values::Raw(raw)) if !raw.known => {
+            (SlotKind::List, RowValues::Raw(raw)) if !raw.known => {
                 let numbers = self.list(template, index);
                 let count = numbers.until(rows);
                 // With the brackets.
@@ -317,11 +318,11 @@ impl Batch {
                 is_numbers(kernel, bytes, &numbers.befores[..count], 1, &numbers.ends[..count])
                     && push_texts(raw, bytes, spans)
             }
-            (Kind::Text, Values::Raw(raw)) if !raw.known => {
+            (SlotKind::Text, RowValues::Raw(raw)) if !raw.known => {
                 // With the quotes.
                 push_texts(raw, bytes, befores.iter().zip(ends).map(|(before, end)| (before + skip - 1, end + 1)))
             }
-            (Kind::Text, Values::Text(column)) => {
+            (SlotKind::Text, RowValues::Text(column)) => {
                 let texts = befores.iter().zip(ends).map(|(before, end)| {
                     let text = bytes.get((before + skip) as usize..*end as usize)?;
                     Some(str::from_utf8(text).ok()?.to_owned())
@@ -351,7 +352,7 @@ impl Numbers {
     }
 
     /// Finds the numbers of a list from its first byte after the bracket, and where it ends.
-    fn find(&mut self, view: &View<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
+    fn find(&mut self, view: &DelimiterView<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
         let (commas, end) = view.kernel.list_end(view.bytes, start as usize)?;
         // Between numbers there are no other delimiters than commas; if there are, this is not where the list ends.
         if *view.ahead.get(*cursor + commas)? != end as u32 {
@@ -368,7 +369,7 @@ impl Numbers {
         let mut until = self.until(self.spans.len());
         self.spans.extend(lists.into_iter().map(|(first, start, commas)| {
             until += commas + usize::from(commas > 0 || ahead[first] != start);
-            Span { first: first as u32, before: start.wrapping_sub(1), until: until as u32 }
+            ListSpan { first: first as u32, before: start.wrapping_sub(1), until: until as u32 }
         }));
     }
 }

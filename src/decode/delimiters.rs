@@ -30,7 +30,7 @@ pub(super) struct Delimiters {
 }
 
 /// The stretch as those see it who look for rows in it.
-pub(super) struct View<'a> {
+pub(super) struct DelimiterView<'a> {
     pub(super) kernel: Kernel,
     /// Its bytes, from which places count.
     pub(super) bytes: &'a [u8],
@@ -50,7 +50,7 @@ impl Delimiters {
         &mut self,
         reader: &Reader<'_>,
         closers: bool,
-        mut rows: impl FnMut(&View<'_>) -> usize,
+        mut rows: impl FnMut(&DelimiterView<'_>) -> usize,
     ) -> usize {
         let (bytes, at) = (reader.bytes(), reader.offset());
         // The last rows of a stretch are too few to be read by themselves if more follow.
@@ -66,10 +66,10 @@ impl Delimiters {
         rows(&self.view(reader))
     }
 
-    fn view<'a>(&'a self, reader: &Reader<'a>) -> View<'a> {
+    fn view<'a>(&'a self, reader: &Reader<'a>) -> DelimiterView<'a> {
         let closers = &self.closers[..self.closer_count.unwrap_or(0)];
         let passed = closers.partition_point(|delimiter| (*delimiter as usize) < self.cursor);
-        View {
+        DelimiterView {
             kernel: reader.kernel(),
             bytes: &reader.bytes()[self.base..self.end],
             ahead: &self.places[self.cursor..self.count],

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::error::DecodeError;
-use super::json::{Name, Reader, Result};
-use super::names::Names;
-use super::values::Values;
+use super::json::{FieldName, Reader, Result};
+use super::names::BodyNames;
+use super::values::RowValues;
 use crate::columns::pages::expect;
 use crate::columns::{self, Column, Raw};
 use crate::protocol::data_type::TIMESTAMP;
@@ -19,16 +19,16 @@ pub(super) const NO_KEY: &str = "\0more fields";
 
 /// Columns under construction.
 pub(super) struct Fields {
-    every: Vec<Builder>,
+    every: Vec<FieldBuilder>,
     /// The mark of each field's name.
     marks: Vec<u64>,
     rows: usize,
     /// Whether each row's object stands in another one, under the key `Point`.
     wrapped: bool,
-    names: Names,
+    names: BodyNames,
 }
 
-struct Builder {
+struct FieldBuilder {
     wire: Cow<'static, str>,
     column: Cow<'static, str>,
     /// What a row without the field holds, for doubles.
@@ -38,14 +38,14 @@ struct Builder {
     known: bool,
     /// The likeliest kind, where the specification states none.
     likely: Option<FieldKind>,
-    values: Values,
+    values: RowValues,
 }
 
 impl Fields {
     /// The columns of known fields; unknown ones are added as they come.
-    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
-        let every: Vec<Builder> = fields.iter().map(|field| Builder::known(field, names)).collect();
-        let marks = every.iter().map(|field| Name::new(field.wire.as_bytes()).mark).collect();
+    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &BodyNames) -> Self {
+        let every: Vec<FieldBuilder> = fields.iter().map(|field| FieldBuilder::known(field, names)).collect();
+        let marks = every.iter().map(|field| FieldName::new(field.wire.as_bytes()).mark).collect();
         Self { every, marks, rows: 0, wrapped, names: names.clone() }
     }
 
@@ -85,7 +85,7 @@ impl Fields {
     }
 
     /// A field's values.
-    pub(super) fn values(&self, field: usize) -> &Values {
+    pub(super) fn values(&self, field: usize) -> &RowValues {
         &self.every[field].values
     }
 
@@ -96,7 +96,7 @@ impl Fields {
 
     /// The field of that name. Keys mostly come in the order of the row before: it looks there first.
     #[inline]
-    pub(super) fn find(&self, name: Name<'_>, expected: usize) -> Option<usize> {
+    pub(super) fn find(&self, name: FieldName<'_>, expected: usize) -> Option<usize> {
         let is = |index: usize| {
             let wire = self.every[index].wire.as_bytes();
             wire.len() == name.bytes.len() && (wire.len() <= 8 || wire == name.bytes)
@@ -147,7 +147,7 @@ impl Fields {
     ) -> Result<()> {
         self.check(reader, index)?;
         let all = records(reader)?;
-        if let Values::Records(offsets) = &mut self.every[index].values {
+        if let RowValues::Records(offsets) = &mut self.every[index].values {
             offsets.push(all as i64);
         }
         Ok(())
@@ -195,7 +195,7 @@ impl Fields {
         let text = String::from_utf8_lossy(reader.skip()?);
         let index = self.position(NO_KEY).unwrap_or_else(|| self.add(NO_KEY));
         let rows = self.rows;
-        let Values::Raw(values) = &mut self.every[index].values else { return Ok(()) };
+        let RowValues::Raw(values) = &mut self.every[index].values else { return Ok(()) };
         values.push_field(rows, &serde_json::Value::from(key).to_string(), &text);
         Ok(())
     }
@@ -207,14 +207,14 @@ impl Fields {
         while self.every.iter().any(|other| !other.known && other.column == name) {
             name.push('_');
         }
-        let field = Builder::unknown(key, name, self.rows);
+        let field = FieldBuilder::unknown(key, name, self.rows);
         self.every.push(field);
-        self.marks.push(Name::new(key.as_bytes()).mark);
+        self.marks.push(FieldName::new(key.as_bytes()).mark);
         self.every.len() - 1
     }
 
     /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
-    pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
         // Not collected in place: what is left over of the larger fields would be cut off and copied.
         let mut columns = Vec::with_capacity(self.every.len());
         for field in self.every {
@@ -227,7 +227,7 @@ impl Fields {
 
     /// Adds rows that are read column by column: `fill` gets each field's index, its values, and what a row without it
     /// holds. When it fails, no row is added.
-    pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut Values, f64) -> bool) -> bool {
+    pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut RowValues, f64) -> bool) -> bool {
         let mut fields = self.every.iter_mut().enumerate();
         let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing));
         if all {
@@ -242,8 +242,9 @@ impl Fields {
 
     /// Makes room for rows to come, in which a field has so many `list_values` in all.
     pub(super) fn reserve(&mut self, rows: usize, list_values: impl Fn(usize) -> usize) {
-        let bytes =
-            |(index, field): (usize, &Builder)| field.values.width() * rows + list_values(index) * size_of::<f64>();
+        let bytes = |(index, field): (usize, &FieldBuilder)| {
+            field.values.width() * rows + list_values(index) * size_of::<f64>()
+        };
         expect(self.every.iter().enumerate().map(bytes).sum());
         for (index, field) in self.every.iter_mut().enumerate() {
             field.values.reserve(rows, list_values(index));
@@ -252,12 +253,13 @@ impl Fields {
 
     /// The finished columns of fields that are all known and hold doubles or times, and nothing is left of their rows;
     /// `None` where others are among them.
-    pub(super) fn take(&mut self) -> Option<Vec<(columns::Name, Column)>> {
-        let plain = |field: &Builder| field.known && matches!(field.values, Values::Float(_) | Values::Time(_));
+    pub(super) fn take(&mut self) -> Option<Vec<(columns::ColumnName, Column)>> {
+        let plain =
+            |field: &FieldBuilder| field.known && matches!(field.values, RowValues::Float(_) | RowValues::Time(_));
         if !self.names.are_neutral() || !self.every.iter().all(plain) {
             return None;
         }
-        let taken = |field: &mut Builder| Some((field.column.clone(), field.values.take()?.finish()?));
+        let taken = |field: &mut FieldBuilder| Some((field.column.clone(), field.values.take()?.finish()?));
         let mut columns = Vec::with_capacity(self.every.len());
         columns.extend(self.every.iter_mut().filter_map(taken));
         self.rows = 0;
@@ -275,13 +277,13 @@ impl Fields {
     }
 }
 
-impl Builder {
-    fn known(field: &Field, names: &Names) -> Self {
+impl FieldBuilder {
+    fn known(field: &Field, names: &BodyNames) -> Self {
         let missing = if matches!(field.kind, FieldKind::Number | FieldKind::Price) { 0.0 } else { f64::NAN };
         let required = field.kind == FieldKind::Time;
         let (wire, column) = (names.wire(field.wire), field.column.into());
         let likely = field.open.then_some(field.kind);
-        Self { wire, column, missing, required, known: true, likely, values: Values::of(field.kind) }
+        Self { wire, column, missing, required, known: true, likely, values: RowValues::of(field.kind) }
     }
 
     fn unknown(wire: &str, column: String, rows: usize) -> Self {
@@ -292,7 +294,7 @@ impl Builder {
             required: false,
             known: false,
             likely: None,
-            values: Values::Raw(Raw::blank(false, rows)),
+            values: RowValues::Raw(Raw::blank(false, rows)),
         }
     }
 }

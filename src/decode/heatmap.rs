@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
-use super::list::Stretch;
-use super::names::Names;
-use super::table::{Mark, Table, point};
+use super::list::ListStretch;
+use super::names::BodyNames;
+use super::table::{DecodedTable, Mark, point};
 use crate::columns::pages::{expect, fit, reserve};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
 use crate::protocol::data_type::TIMESTAMP;
@@ -16,10 +16,10 @@ use crate::protocol::{Field, SeriesId};
 pub(super) struct Heatmap {
     snapshots: Snapshots,
     /// The timestamp, and fields that this version does not know.
-    rest: Table,
+    rest: DecodedTable,
     /// Whether a point without any list is one without bids, or one that does not tell the sides apart.
     sided: bool,
-    names: Names,
+    names: BodyNames,
 }
 
 /// Lists of a point, in any order and each at most once.
@@ -38,9 +38,9 @@ const ONLY_TIME: &[Field] = &[TIMESTAMP];
 
 impl Heatmap {
     /// A heatmap of a type with these fields.
-    pub(super) fn new(fields: &[Field], names: &Names) -> Self {
+    pub(super) fn new(fields: &[Field], names: &BodyNames) -> Self {
         let sided = fields.iter().any(|field| field.wire == BIDS);
-        let rest = Table::new(ONLY_TIME, true, names);
+        let rest = DecodedTable::new(ONLY_TIME, true, names);
         Self { snapshots: Snapshots::default(), rest, sided, names: names.clone() }
     }
 
@@ -166,7 +166,7 @@ impl Flat {
         let values = self.snapshots.values();
         let start = values.len();
         let stretch = reader.stretch(values);
-        if stretch == Stretch::Odd {
+        if stretch == ListStretch::Odd {
             let number = reader.number()?;
             // The digits may go on in the next portion of the body.
             reader.peek()?;
@@ -178,9 +178,9 @@ impl Flat {
         }
         self.snapshots.absorb(start, |pairs| reader.kernel().ascend(pairs));
         Ok(match stretch {
-            Stretch::Read => Next::Element,
-            Stretch::Closed => Next::Left,
-            Stretch::Odd => Next::Separator,
+            ListStretch::Read => Next::Element,
+            ListStretch::Closed => Next::Left,
+            ListStretch::Odd => Next::Separator,
         })
     }
 

@@ -16,7 +16,7 @@ thread_local! {
 
 /// What became of a stretch of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stretch {
+pub(super) enum ListStretch {
     /// Its numbers are read, up to and with a comma.
     Read,
     /// The list is read to its end.
@@ -33,12 +33,12 @@ impl Reader<'_> {
         if ahead.open(b'[')? {
             loop {
                 match ahead.stretch(out) {
-                    Stretch::Read => {}
-                    Stretch::Closed => {
+                    ListStretch::Read => {}
+                    ListStretch::Closed => {
                         *self = ahead;
                         return Ok(());
                     }
-                    Stretch::Odd => break,
+                    ListStretch::Odd => break,
                 }
             }
         }
@@ -51,14 +51,14 @@ impl Reader<'_> {
     }
 
     /// Reads the next numbers of an array, from the start of an element, and leaves it at its end.
-    pub(super) fn stretch(&mut self, out: &mut Vec<f64>) -> Stretch {
+    pub(super) fn stretch(&mut self, out: &mut Vec<f64>) -> ListStretch {
         let mut places = PLACES.take();
         let stretch = self.stretch_with(&mut places, out);
         PLACES.set(places);
         stretch
     }
 
-    fn stretch_with(&mut self, places: &mut Vec<u32>, out: &mut Vec<f64>) -> Stretch {
+    fn stretch_with(&mut self, places: &mut Vec<u32>, out: &mut Vec<f64>) -> ListStretch {
         let at = self.offset();
         let base = at.saturating_sub(BEHIND);
         let bytes = self.bytes();
@@ -68,12 +68,12 @@ impl Reader<'_> {
         if places.len() < room {
             places.resize(room.next_power_of_two(), 0);
         }
-        let Some(last) = self.kernel().list(bytes, from, places, out) else { return Stretch::Odd };
+        let Some(last) = self.kernel().list(bytes, from, places, out) else { return ListStretch::Odd };
         if bytes[last] == b']' {
             self.leave(base + last + 1);
-            return Stretch::Closed;
+            return ListStretch::Closed;
         }
         self.jump(base + last + 1);
-        Stretch::Read
+        ListStretch::Read
     }
 }

@@ -8,9 +8,9 @@ use crate::protocol::{Dialect, Field, SeriesId};
 
 /// The dialect of a body; the default is the specification's names.
 #[derive(Clone, Default)]
-pub(super) struct Names(Option<Arc<Dialect>>);
+pub(super) struct BodyNames(Option<Arc<Dialect>>);
 
-impl Names {
+impl BodyNames {
     pub(super) fn new(dialect: Option<Arc<Dialect>>) -> Self {
         Self(dialect)
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
 use super::kernel::Kernel;
-use super::names::Names;
-use super::series::{self, Points};
+use super::names::BodyNames;
+use super::series::{self, PointsSink};
 use crate::columns::Series;
 use crate::protocol::SeriesId;
 
@@ -23,7 +23,7 @@ pub(super) struct OpenSeries {
     flat: Array,
     /// The array that is open.
     in_flat: bool,
-    points: Option<Points>,
+    points: Option<PointsSink>,
     points_start: usize,
     seen: usize,
 }
@@ -39,7 +39,7 @@ enum Array {
 }
 
 /// What a key of a series was followed by.
-pub(super) enum Key {
+pub(super) enum AfterKey {
     /// A value, which is passed.
     Passed,
     /// An array of points, of which the first is next.
@@ -67,7 +67,7 @@ impl OpenSeries {
     /// Bytes in memory.
     pub(super) fn bytes(&mut self) -> usize {
         let waiting = |array: &Array| if let Array::Waiting(_, text) = array { text.len() } else { 0 };
-        self.points.as_mut().map_or(0, Points::bytes) + waiting(&self.nested) + waiting(&self.flat)
+        self.points.as_mut().map_or(0, PointsSink::bytes) + waiting(&self.nested) + waiting(&self.flat)
     }
 
     /// Forgets places in bytes that are gone.
@@ -84,7 +84,7 @@ impl OpenSeries {
     }
 
     /// Reads a key and what belongs to it. `base`: where the reader's bytes start in the body.
-    pub(super) fn key(&mut self, reader: &mut Reader<'_>, base: usize, names: &Names) -> Result<Key> {
+    pub(super) fn key(&mut self, reader: &mut Reader<'_>, base: usize, names: &BodyNames) -> Result<AfterKey> {
         let key = reader.key()?;
         let value = |error: DecodeError| error.inside(&key);
         let flat = match &*key {
@@ -92,14 +92,14 @@ impl OpenSeries {
             "id" => {
                 let null = reader.null().map_err(value)?;
                 self.id = Some(if null { Arc::default() } else { series::identity(reader, names).map_err(value)? });
-                return Ok(Key::Passed);
+                return Ok(AfterKey::Passed);
             }
             "points" => false,
             "flat_points" => true,
             _ => {
                 reader.skip().map_err(value)?;
                 reader.peek()?;
-                return Ok(Key::Passed);
+                return Ok(AfterKey::Passed);
             }
         };
         let array = if flat { &mut self.flat } else { &mut self.nested };
@@ -107,19 +107,19 @@ impl OpenSeries {
             return Err(value(reader.error("a duplicate key")));
         }
         if reader.null().map_err(value)? {
-            return Ok(Key::Passed);
+            return Ok(AfterKey::Passed);
         }
         reader.peek().map_err(value)?;
         let start = reader.offset() + base;
         let Some(id) = &self.id else {
             let text = reader.skip().map_err(value)?.to_vec();
             *array = Array::Waiting(start, text);
-            return Ok(Key::Passed);
+            return Ok(AfterKey::Passed);
         };
         let more = reader.open(b'[').map_err(value)?;
-        self.points = Some(Points::of(id, flat, names));
+        self.points = Some(PointsSink::of(id, flat, names));
         (self.in_flat, self.points_start, self.seen) = (flat, start, 0);
-        Ok(if more { Key::Points } else { Key::NoPoints })
+        Ok(if more { AfterKey::Points } else { AfterKey::NoPoints })
     }
 
     /// Finishes the array that is open.
@@ -131,7 +131,7 @@ impl OpenSeries {
     }
 
     /// The finished series.
-    pub(super) fn finish(self, kernel: Kernel, names: &Names) -> Result<Series> {
+    pub(super) fn finish(self, kernel: Kernel, names: &BodyNames) -> Result<Series> {
         let id = self.id.unwrap_or_default();
         let read = |array: Array, name: &str, flat: bool| match array {
             Array::Absent => Ok(None),
@@ -152,11 +152,11 @@ fn waited(
     start: usize,
     id: &Arc<SeriesId>,
     flat: bool,
-    (kernel, names): (Kernel, &Names),
+    (kernel, names): (Kernel, &BodyNames),
 ) -> Result<Series> {
-    let mut points = Points::of(id, flat, names);
+    let mut points = PointsSink::of(id, flat, names);
     let mut reader = Reader::inside(text, kernel, DEPTH);
-    let read = |points: &mut Points, reader: &mut Reader<'_>| {
+    let read = |points: &mut PointsSink, reader: &mut Reader<'_>| {
         let mut seen = 0;
         let mut open = reader.open(b'[')?;
         while open {

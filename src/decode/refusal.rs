@@ -10,14 +10,14 @@ const REFUSALS: [&str; 3] = ["error", "code", "message"];
 const MOST_DESCRIBED: usize = 400;
 
 /// What stood there, in words, and where.
-pub(super) struct Refusal {
+pub(super) struct DecodeRefusal {
     offset: usize,
     description: String,
     /// Whether there was the key `error`.
     pub(super) is_error: bool,
 }
 
-impl Refusal {
+impl DecodeRefusal {
     /// Adds a key of the body and its value, which stands at `offset`, to what is known. A key that means neither an error
     /// nor data (one may say `"success":false`) means nothing.
     pub(super) fn note(known: &mut Option<Self>, key: &str, value: &str, offset: usize) {

@@ -6,7 +6,7 @@
 use super::fields::Fields;
 use super::json::{Reader, Result};
 use super::kernel::{Kernel, Literal};
-use super::values::Values;
+use super::values::RowValues;
 use crate::protocol::TPO_WRAPPER;
 
 /// Most values of a learnt row: the widest known type has 20 fields, and a timestamp is two values.
@@ -15,7 +15,7 @@ const MOST_SLOTS: usize = 64;
 /// One row's literals and the values between them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RowTemplate {
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<TemplateSlot>,
     /// From the last value to the end of the row.
     pub(super) tail: Literal,
     /// Delimiters in the tail that do not end the last value.
@@ -39,8 +39,8 @@ pub(super) struct Ragged {
 
 /// A value that changes from row to row.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Slot {
-    pub(super) kind: Kind,
+pub(super) struct TemplateSlot {
+    pub(super) kind: SlotKind,
     /// The column.
     pub(super) field: usize,
     /// What stands between the end of the value before, or the start of the row, and this value.
@@ -53,7 +53,7 @@ pub(super) struct Slot {
 
 /// How the value of a slot reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SlotKind {
     /// A double.
     Number,
     /// Whole seconds of a time.
@@ -83,7 +83,7 @@ impl RowTemplate {
         let tail = &row[builder.from..];
         let tail_gap = count(tail) - usize::from(builder.delimited);
         let mut slots = builder.slots;
-        let steady = slots.iter().all(|slot| !matches!(slot.kind, Kind::List | Kind::Text));
+        let steady = slots.iter().all(|slot| !matches!(slot.kind, SlotKind::List | SlotKind::Text));
         let mut passed = 0;
         for slot in &mut slots {
             slot.place = passed + slot.gap;
@@ -91,9 +91,10 @@ impl RowTemplate {
         }
         // The last one is the comma between the rows.
         let shortest = passed + tail_gap + 1;
-        let mut varying = slots.iter().enumerate().filter(|(_, slot)| matches!(slot.kind, Kind::List | Kind::Text));
+        let mut varying =
+            slots.iter().enumerate().filter(|(_, slot)| matches!(slot.kind, SlotKind::List | SlotKind::Text));
         let ragged = match (varying.next(), varying.next()) {
-            (Some((list, slot)), None) if slot.kind == Kind::List => {
+            (Some((list, slot)), None) if slot.kind == SlotKind::List => {
                 let closers = builder.closers + tail.iter().filter(|byte| closes(**byte)).count();
                 Some(Ragged { list, shortest, closers })
             }
@@ -122,7 +123,7 @@ fn unlearnable<T>(reader: &Reader<'_>) -> Result<T> {
 struct TemplateBuilder<'a> {
     row: &'a [u8],
     fields: &'a Fields,
-    slots: Vec<Slot>,
+    slots: Vec<TemplateSlot>,
     /// Where the next literal starts, and whether with the delimiter that ends the value before.
     from: usize,
     delimited: bool,
@@ -142,29 +143,29 @@ impl TemplateBuilder<'_> {
                 return Ok(()); // a part of the literal: the rows of this template lack the field
             }
             match self.fields.values(field) {
-                Values::Float(_) if !matches!(first, b't' | b'f') => self.number(reader, Kind::Number, field),
-                Values::Time(_) => self.time(reader, field),
-                Values::List(_) => {
+                RowValues::Float(_) if !matches!(first, b't' | b'f') => self.number(reader, SlotKind::Number, field),
+                RowValues::Time(_) => self.time(reader, field),
+                RowValues::List(_) => {
                     let start = reader.offset() + 1;
                     reader.skip()?;
-                    self.slot(Kind::List, field, start, reader.offset() - 1, true);
+                    self.slot(SlotKind::List, field, start, reader.offset() - 1, true);
                     Ok(())
                 }
-                Values::Raw(raw) if !raw.known && matches!(first, b'-' | b'0'..=b'9') => {
-                    self.number(reader, Kind::Number, field)
+                RowValues::Raw(raw) if !raw.known && matches!(first, b'-' | b'0'..=b'9') => {
+                    self.number(reader, SlotKind::Number, field)
                 }
-                Values::Raw(raw) if !raw.known && first == b'[' => {
+                RowValues::Raw(raw) if !raw.known && first == b'[' => {
                     reader.clone().numbers(&mut Vec::new())?;
                     let start = reader.offset() + 1;
                     reader.skip()?;
-                    self.slot(Kind::List, field, start, reader.offset() - 1, true);
+                    self.slot(SlotKind::List, field, start, reader.offset() - 1, true);
                     Ok(())
                 }
-                Values::Raw(raw) if raw.known => unlearnable(reader),
-                Values::Text(_) | Values::Raw(_) if first == b'"' => {
+                RowValues::Raw(raw) if raw.known => unlearnable(reader),
+                RowValues::Text(_) | RowValues::Raw(_) if first == b'"' => {
                     let start = reader.offset() + 1;
                     reader.skip()?;
-                    self.slot(Kind::Text, field, start, reader.offset() - 1, false);
+                    self.slot(SlotKind::Text, field, start, reader.offset() - 1, false);
                     Ok(())
                 }
                 _ => unlearnable(reader),
@@ -173,19 +174,19 @@ impl TemplateBuilder<'_> {
     }
 
     fn time(&mut self, reader: &mut Reader<'_>, field: usize) -> Result<()> {
-        let mut next = Kind::Seconds;
+        let mut next = SlotKind::Seconds;
         reader.object(|reader, key| {
             let kind = match (&**key, next) {
-                ("s", Kind::Seconds) => Kind::Seconds,
-                ("ns", Kind::Nanoseconds) => Kind::Nanoseconds,
+                ("s", SlotKind::Seconds) => SlotKind::Seconds,
+                ("ns", SlotKind::Nanoseconds) => SlotKind::Nanoseconds,
                 _ => return unlearnable(reader),
             };
-            next = Kind::Nanoseconds;
+            next = SlotKind::Nanoseconds;
             self.number(reader, kind, field)
         })
     }
 
-    fn number(&mut self, reader: &mut Reader<'_>, kind: Kind, field: usize) -> Result<()> {
+    fn number(&mut self, reader: &mut Reader<'_>, kind: SlotKind, field: usize) -> Result<()> {
         reader.peek()?;
         let start = reader.offset();
         reader.number()?;
@@ -199,11 +200,11 @@ impl TemplateBuilder<'_> {
         }
     }
 
-    fn slot(&mut self, kind: Kind, field: usize, start: usize, end: usize, delimited: bool) {
+    fn slot(&mut self, kind: SlotKind, field: usize, start: usize, end: usize, delimited: bool) {
         let literal = &self.row[self.from..start];
         let gap = count(literal) - usize::from(self.delimited);
         self.closers += literal.iter().filter(|byte| closes(**byte)).count();
-        self.slots.push(Slot { kind, field, literal: Literal::new(literal), gap, place: 0 });
+        self.slots.push(TemplateSlot { kind, field, literal: Literal::new(literal), gap, place: 0 });
         (self.from, self.delimited) = (end, delimited);
     }
 }

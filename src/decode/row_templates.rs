@@ -36,7 +36,7 @@ pub(super) struct RowTemplates {
     /// Rows of the next batch.
     limit: usize,
     /// The type's fields and wrapping, under which templates are remembered.
-    origin: Origin,
+    origin: TemplateOrigin,
     delimiters: Delimiters,
     batch: Batch,
     unordered: Unordered,
@@ -44,14 +44,14 @@ pub(super) struct RowTemplates {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Origin {
+struct TemplateOrigin {
     /// Where the type's table of fields stands, which tells types apart.
     fields: usize,
     width: usize,
     wrapped: bool,
 }
 
-impl Origin {
+impl TemplateOrigin {
     fn of(fields: &'static [Field], wrapped: bool) -> Self {
         Self { fields: fields.as_ptr() as usize, width: fields.len(), wrapped }
     }
@@ -59,13 +59,13 @@ impl Origin {
 
 thread_local! {
     /// Templates of earlier bodies, the newest last: a small body is decoded in the time that learning takes.
-    static MEMORY: RefCell<Vec<(Origin, Arc<RowTemplate>)>> = const { RefCell::new(Vec::new()) };
+    static MEMORY: RefCell<Vec<(TemplateOrigin, Arc<RowTemplate>)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl RowTemplates {
     /// What is remembered of earlier rows of these fields.
     pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
-        let origin = Origin::of(fields, wrapped);
+        let origin = TemplateOrigin::of(fields, wrapped);
         let templates = MEMORY.with_borrow(|memory| {
             let known = memory.iter().rev().filter(|(other, _)| *other == origin && !fields.is_empty());
             known.take(MOST_TRIED).map(|(_, template)| Arc::clone(template)).collect()
@@ -86,7 +86,7 @@ impl RowTemplates {
 
     /// Whether it learns the templates of points with these fields.
     pub(super) fn is_of(&self, fields: &'static [Field]) -> bool {
-        self.origin == Origin::of(fields, true)
+        self.origin == TemplateOrigin::of(fields, true)
     }
 
     /// Forgets everything but the templates.

@@ -6,30 +6,30 @@ use std::sync::Arc;
 use super::error::DecodeError;
 use super::heatmap::{Flat, Heatmap};
 use super::json::{Next, Reader, Result};
-use super::names::Names;
+use super::names::BodyNames;
 use super::settle::plain_time;
-use super::table::{Mark, Table};
-use crate::columns::{Column, NO_TIME, Name, Raw, Series, arrange, join};
+use super::table::{DecodedTable, Mark};
+use crate::columns::{Column, ColumnName, NO_TIME, Raw, Series, arrange, join};
 use crate::protocol::data_type::UNKNOWN_TYPE;
 use crate::protocol::{DataType, SeriesId, Shape, TypeSpec};
 
 /// Where the points of a series go while they are read.
-pub(super) enum Points {
+pub(super) enum PointsSink {
     /// Columns.
-    Table(Box<Table>),
+    Table(Box<DecodedTable>),
     /// Levels of nested snapshots.
     Heatmap(Box<Heatmap>),
     /// Levels of a flat array.
     Flat(Box<Flat>),
 }
 
-impl Points {
+impl PointsSink {
     /// For the array under the key `flat_points`, or else `points`, of a series of that identity.
-    pub(super) fn of(id: &SeriesId, flat: bool, names: &Names) -> Self {
+    pub(super) fn of(id: &SeriesId, flat: bool, names: &BodyNames) -> Self {
         match spec(id) {
             _ if flat => Self::Flat(Box::default()),
             Some(spec) if spec.shape == Shape::Heatmap => Self::Heatmap(Box::new(Heatmap::new(spec.fields, names))),
-            spec => Self::Table(Table::of_points(spec.map_or(UNKNOWN_TYPE, |spec| spec.fields), names)),
+            spec => Self::Table(DecodedTable::of_points(spec.map_or(UNKNOWN_TYPE, |spec| spec.fields), names)),
         }
     }
 
@@ -143,15 +143,15 @@ const REMEMBERED: usize = 32;
 const LONGEST: usize = 1 << 10;
 
 /// An identity and its text.
-type Known = (Box<[u8]>, Arc<SeriesId>);
+type KnownSeries = (Box<[u8]>, Arc<SeriesId>);
 
 thread_local! {
     /// Identities of earlier bodies, the newest last: those who ask again and again ask for the same.
-    static MEMORY: RefCell<Vec<Known>> = const { RefCell::new(Vec::new()) };
+    static MEMORY: RefCell<Vec<KnownSeries>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Reads the identity, and makes it neutral.
-pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<Arc<SeriesId>> {
+pub(super) fn identity(reader: &mut Reader<'_>, names: &BodyNames) -> Result<Arc<SeriesId>> {
     if !names.are_neutral() {
         return read_identity(reader, names).map(Arc::new); // the same text may mean something else elsewhere
     }
@@ -179,7 +179,7 @@ pub(super) fn identity(reader: &mut Reader<'_>, names: &Names) -> Result<Arc<Ser
     Ok(id)
 }
 
-fn read_identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
+fn read_identity(reader: &mut Reader<'_>, names: &BodyNames) -> Result<SeriesId> {
     let mut id = SeriesId::default();
     reader.object(|reader, key| {
         let key = names.field(key);
@@ -203,11 +203,11 @@ fn read_identity(reader: &mut Reader<'_>, names: &Names) -> Result<SeriesId> {
 
 /// A series without points, with the columns of its type.
 pub(super) fn nothing(id: Arc<SeriesId>) -> Series {
-    Points::of(&id, false, &Names::default()).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
+    PointsSink::of(&id, false, &BodyNames::default()).finish(&id, 0).unwrap_or_else(|_| Series::empty(id, Shape::Table))
 }
 
 /// A profile's list holds price, buy volume and sell volume of each level (supplement 4).
-fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
+fn check_triplets(columns: &[(ColumnName, Column)], start: usize) -> Result<()> {
     let Some((_, Column::List(list))) = columns.iter().find(|(name, _)| name == "profile") else { return Ok(()) };
     match (0..list.len()).find(|&row| !list.row(row).len().is_multiple_of(3)) {
         None => Ok(()),
@@ -220,7 +220,7 @@ fn check_triplets(columns: &[(Name, Column)], start: usize) -> Result<()> {
 }
 
 /// Takes the times out of a column of timestamps that are not all times.
-fn odd_times(columns: &mut Vec<(Name, Column)>) -> Vec<i64> {
+fn odd_times(columns: &mut Vec<(ColumnName, Column)>) -> Vec<i64> {
     let rows = columns.first().map_or(0, |(_, column)| column.len());
     let mut times = vec![NO_TIME; rows];
     let odd = columns.iter_mut().find_map(|(name, column)| match column {
@@ -240,7 +240,7 @@ fn odd_times(columns: &mut Vec<(Name, Column)>) -> Vec<i64> {
 }
 
 /// Gives a finished table the shape of its type.
-fn finish(id: &Arc<SeriesId>, table: Box<Table>, start: usize) -> Result<Series> {
+fn finish(id: &Arc<SeriesId>, table: Box<DecodedTable>, start: usize) -> Result<Series> {
     let mut columns = table.finish_points();
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
     let timestamps = match time.map(|index| columns.remove(index).1) {

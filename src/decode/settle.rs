@@ -6,16 +6,16 @@ use std::ops::Range;
 use super::fields::NO_KEY;
 use super::json::Reader;
 use super::kernel::Kernel;
-use super::names::Names;
+use super::names::BodyNames;
 use super::number;
-use super::table::Table;
+use super::table::DecodedTable;
 use super::values::is_exact;
 use crate::clock::{UnixNanos, UnixSecond};
-use crate::columns::{self, Column, List, NO_TIME, Raw, Rows, Series};
+use crate::columns::{self, Column, List, NO_TIME, RaggedRows, Raw, Series};
 use crate::protocol::data_type::{TIMESTAMP, UNKNOWN_TYPE};
 use crate::protocol::{Field, FieldKind};
 
-type Columns = Vec<(columns::Name, Column)>;
+type SettledColumns = Vec<(columns::ColumnName, Column)>;
 
 /// The column of fields beyond those that have columns.
 const MORE_FIELDS: &str = "more_fields";
@@ -54,7 +54,7 @@ pub fn column_name(wire: &str) -> String {
     if wire == NO_KEY { MORE_FIELDS.to_owned() } else { snake_case(wire) }
 }
 
-fn all_settled(columns: &Columns) -> bool {
+fn all_settled(columns: &SettledColumns) -> bool {
     columns.iter().all(|(_, column)| match column {
         Column::Raw(_) => false,
         Column::Rows(rows) => all_settled(&rows.columns),
@@ -62,8 +62,13 @@ fn all_settled(columns: &Columns) -> bool {
     })
 }
 
-fn settle_columns(columns: Columns, fields: &'static [Field], reserved: &[&str], depth: usize) -> Columns {
-    let (mut known, mut unknown) = (Columns::with_capacity(columns.len()), Vec::new());
+fn settle_columns(
+    columns: SettledColumns,
+    fields: &'static [Field],
+    reserved: &[&str],
+    depth: usize,
+) -> SettledColumns {
+    let (mut known, mut unknown) = (SettledColumns::with_capacity(columns.len()), Vec::new());
     for (name, column) in columns {
         let field = fields.iter().find(|field| field.column == name);
         match column {
@@ -73,12 +78,15 @@ fn settle_columns(columns: Columns, fields: &'static [Field], reserved: &[&str],
                 known.push((name, column.unwrap_or_else(|| without_values(kind, raw.len()))));
             }
             Column::Raw(raw) => unknown.push((name, raw)),
-            Column::Rows(Rows { offsets, columns }) => {
+            Column::Rows(RaggedRows { offsets, columns }) => {
                 let FieldKind::Rows(inner) = field.map_or(FieldKind::Text, |field| field.kind) else {
-                    known.push((name, Column::Rows(Rows { offsets, columns })));
+                    known.push((name, Column::Rows(RaggedRows { offsets, columns })));
                     continue;
                 };
-                known.push((name, Column::Rows(Rows { offsets, columns: settle_columns(columns, inner, &[], depth) })));
+                known.push((
+                    name,
+                    Column::Rows(RaggedRows { offsets, columns: settle_columns(columns, inner, &[], depth) }),
+                ));
             }
             column => known.push((name, column)),
         }
@@ -276,7 +284,7 @@ fn records(raw: &Raw, depth: usize) -> Option<Column> {
     if depth > DEEPEST {
         return None;
     }
-    let mut table = Table::new(&[], false, &Names::default());
+    let mut table = DecodedTable::new(&[], false, &BodyNames::default());
     let mut offsets = vec![0];
     for text in raw.iter() {
         if let Some(text) = text {
@@ -293,15 +301,15 @@ fn records(raw: &Raw, depth: usize) -> Option<Column> {
         }
         offsets.push(table.len() as i64);
     }
-    Some(Column::Rows(Rows { offsets, columns: settle_columns(table.finish(), &[], &[], depth) }))
+    Some(Column::Rows(RaggedRows { offsets, columns: settle_columns(table.finish(), &[], &[], depth) }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(objects: &str) -> Columns {
-        let mut table = Table::new(&[], false, &Names::default());
+    fn table(objects: &str) -> SettledColumns {
+        let mut table = DecodedTable::new(&[], false, &BodyNames::default());
         let mut reader = reader(objects);
         let mut more = reader.open(b'[').unwrap();
         while more {

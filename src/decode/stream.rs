@@ -8,9 +8,9 @@ use std::sync::Arc;
 use super::error::DecodeError;
 use super::json::{Next, Reader, Result};
 use super::kernel::Kernel;
-use super::names::Names;
-use super::open_series::{Key, OpenSeries};
-use super::refusal::Refusal;
+use super::names::BodyNames;
+use super::open_series::{AfterKey, OpenSeries};
+use super::refusal::DecodeRefusal;
 use super::series;
 use super::settle::settled;
 use crate::columns::Series;
@@ -30,7 +30,7 @@ const WORTH_A_TRY: usize = 256;
 /// [`points`](super::points) on the whole. What is decoded is not kept: memory holds the columns and the last portion.
 pub struct PointsDecoder {
     kernel: Kernel,
-    names: Names,
+    names: BodyNames,
     stage: Stage,
     /// Bytes that are not decoded yet, and the offset in the body at which they start.
     pending: Vec<u8>,
@@ -39,7 +39,7 @@ pub struct PointsDecoder {
     enough: usize,
     list: Option<Vec<Series>>,
     /// What stood where series should stand.
-    refusal: Option<Refusal>,
+    refusal: Option<DecodeRefusal>,
     current: OpenSeries,
     /// After this nothing is read.
     failure: Option<DecodeError>,
@@ -91,14 +91,14 @@ impl Stage {
 }
 
 /// Why a step could not be done.
-enum Stop {
+enum StepStop {
     /// At a place in the bytes at hand; more of them may mend it.
     Here(DecodeError),
     /// At a place in the body, for good.
     Settled(DecodeError),
 }
 
-impl From<DecodeError> for Stop {
+impl From<DecodeError> for StepStop {
     fn from(error: DecodeError) -> Self {
         Self::Here(error)
     }
@@ -117,7 +117,7 @@ impl PointsDecoder {
     pub fn with(kernel: Kernel) -> Self {
         Self {
             kernel: if kernel.supported() { kernel } else { Kernel::Scalar },
-            names: Names::default(),
+            names: BodyNames::default(),
             stage: Stage::Start,
             pending: Vec::new(),
             base: 0,
@@ -152,7 +152,7 @@ impl PointsDecoder {
     /// The same for a service that publishes other names than the specification; before anything is fed.
     #[must_use]
     pub fn speaking(self, dialect: Option<Arc<Dialect>>) -> Self {
-        Self { names: Names::new(dialect), ..self }
+        Self { names: BodyNames::new(dialect), ..self }
     }
 
     /// Takes the next portion of the body.
@@ -236,12 +236,12 @@ impl PointsDecoder {
                     self.base += bytes.len();
                     return Ok(bytes.len());
                 }
-                Err(Stop::Here(error)) if !last && error.offset + NEAR_THE_END > bytes.len() => {
+                Err(StepStop::Here(error)) if !last && error.offset + NEAR_THE_END > bytes.len() => {
                     self.base += done;
                     return Ok(done);
                 }
-                Err(Stop::Here(error)) => DecodeError { offset: error.offset + self.base, ..self.placed(error) },
-                Err(Stop::Settled(error)) => self.placed(error),
+                Err(StepStop::Here(error)) => DecodeError { offset: error.offset + self.base, ..self.placed(error) },
+                Err(StepStop::Settled(error)) => self.placed(error),
             };
             self.failure = Some(error.clone());
             return Err(error);
@@ -260,7 +260,7 @@ impl PointsDecoder {
     }
 
     /// Does the next step; whether there is another one. After an error it can be done again.
-    fn step(&mut self, reader: &mut Reader<'_>, last: bool) -> std::result::Result<bool, Stop> {
+    fn step(&mut self, reader: &mut Reader<'_>, last: bool) -> std::result::Result<bool, StepStop> {
         self.stage = match self.stage {
             Stage::Start => {
                 if reader.open(b'{')? {
@@ -337,7 +337,7 @@ impl PointsDecoder {
     }
 
     /// Reads a key of the body and what belongs to it.
-    fn key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
+    fn key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, StepStop> {
         let key = reader.key()?;
         let value = |error: DecodeError| error.inside(&key);
         if key == "series" {
@@ -353,32 +353,32 @@ impl PointsDecoder {
         let text = String::from_utf8_lossy(reader.skip().map_err(value)?);
         // The number that ends with the bytes at hand may go on in the next ones.
         reader.peek()?;
-        Refusal::note(&mut self.refusal, &key, &text, offset);
+        DecodeRefusal::note(&mut self.refusal, &key, &text, offset);
         Ok(Stage::AfterValue)
     }
 
     /// Reads a key of a series and what belongs to it.
-    fn series_key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, Stop> {
+    fn series_key(&mut self, reader: &mut Reader<'_>) -> std::result::Result<Stage, StepStop> {
         match self.current.key(reader, self.base, &self.names)? {
-            Key::Passed => Ok(Stage::AfterSeriesValue),
-            Key::Points => Ok(Stage::Points),
-            Key::NoPoints => self.close_points(),
+            AfterKey::Passed => Ok(Stage::AfterSeriesValue),
+            AfterKey::Points => Ok(Stage::Points),
+            AfterKey::NoPoints => self.close_points(),
         }
     }
 
     /// Finishes the array that is open.
-    fn close_points(&mut self) -> std::result::Result<Stage, Stop> {
+    fn close_points(&mut self) -> std::result::Result<Stage, StepStop> {
         // The array itself is placed by the stage, if that is still the one of its elements.
         let in_points = self.stage != Stage::SeriesKey;
         let name = self.current.array();
         let closed = self.current.close();
-        closed.map_err(|error| Stop::Settled(if in_points { error } else { error.inside(name) }))?;
+        closed.map_err(|error| StepStop::Settled(if in_points { error } else { error.inside(name) }))?;
         Ok(Stage::AfterSeriesValue)
     }
 
     /// Finishes the series that is open.
-    fn settle(&mut self) -> std::result::Result<(), Stop> {
-        let series = std::mem::take(&mut self.current).finish(self.kernel, &self.names).map_err(Stop::Settled)?;
+    fn settle(&mut self) -> std::result::Result<(), StepStop> {
+        let series = std::mem::take(&mut self.current).finish(self.kernel, &self.names).map_err(StepStop::Settled)?;
         self.finished += series.bytes();
         self.list.get_or_insert_default().push(series);
         Ok(())

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 use super::fields::Fields;
-use super::json::{Name, Reader, Result};
-use super::names::Names;
+use super::json::{FieldName, Reader, Result};
+use super::names::BodyNames;
 use super::row_templates::RowTemplates;
 use crate::columns::{self, Column};
 use crate::protocol::data_type::TIMESTAMP;
@@ -16,14 +16,14 @@ const SPARES: usize = 4;
 thread_local! {
     /// Tables of points between two uses, the newest last: making one would take a fifth of the time of a small body.
     #[allow(clippy::vec_box)] // they go in and out as they are, which a table itself would not
-    static SPARE: RefCell<Vec<Box<Table>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: RefCell<Vec<Box<DecodedTable>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Columns under construction, and how their rows are read.
-pub(super) struct Table {
+pub(super) struct DecodedTable {
     fields: Fields,
     /// The tables of fields that hold records, with the index of their field, in the order of the fields.
-    records: Vec<(usize, Table)>,
+    records: Vec<(usize, DecodedTable)>,
     templates: RowTemplates,
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Mark {
     records: Vec<Mark>,
 }
 
-impl Table {
+impl DecodedTable {
     /// A table with the columns of known fields; unknown ones are added as they come.
-    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &Names) -> Self {
+    pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &BodyNames) -> Self {
         // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
         let templates = RowTemplates::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
         let records = fields.iter().enumerate().filter_map(|(index, field)| match field.kind {
@@ -47,7 +47,7 @@ impl Table {
     }
 
     /// A table of points, with the memory of an earlier one where that had the same fields.
-    pub(super) fn of_points(fields: &'static [Field], names: &Names) -> Box<Self> {
+    pub(super) fn of_points(fields: &'static [Field], names: &BodyNames) -> Box<Self> {
         let spare = SPARE.with_borrow_mut(|tables| {
             let place = tables.iter().rposition(|table| names.are_neutral() && table.templates.is_of(fields))?;
             Some(tables.remove(place))
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// The finished columns of such a table.
-    pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::ColumnName, Column)> {
         // One that unknown fields, or rows of their own, have not changed is kept.
         let Some(columns) = self.fields.take() else { return self.finish() };
         self.templates.start_over();
@@ -160,7 +160,7 @@ impl Table {
         if take(reader, key)? {
             return Ok(());
         }
-        let index = match self.fields.find(Name::new(key.as_bytes()), *expected) {
+        let index = match self.fields.find(FieldName::new(key.as_bytes()), *expected) {
             Some(index) => index,
             None if self.fields.is_wrapper(reader)? => return self.fill(reader, expected, take),
             None if self.fields.is_full() => return self.fields.add_to_more_fields(reader, key),
@@ -190,7 +190,7 @@ impl Table {
     }
 
     /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
-    pub(super) fn finish(self) -> Vec<(columns::Name, Column)> {
+    pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
         let mut columns = self.fields.finish();
         let mut records = self.records.into_iter();
         for (_, column) in &mut columns {

@@ -2,10 +2,10 @@
 //! each column's numbers are converted together.
 
 use super::batch::BATCH;
-use super::delimiters::View;
+use super::delimiters::DelimiterView;
 use super::fields::Fields;
-use super::json::{Name, Reader};
-use super::values::{Values, is_numbers, push_texts};
+use super::json::{FieldName, Reader};
+use super::values::{RowValues, is_numbers, push_texts};
 
 /// Most fields: one bit each.
 const FIELDS: usize = 64;
@@ -30,7 +30,7 @@ pub(super) struct Unordered {
 }
 
 /// The fields of one row, as of [`Unordered`], and where it ends.
-struct Row {
+struct UnorderedRow {
     present: u64,
     with_part: u64,
     separator: u32,
@@ -39,7 +39,7 @@ struct Row {
 
 impl Unordered {
     /// Finds the values of the next rows.
-    pub(super) fn find(&mut self, fields: &Fields, view: &View<'_>, limit: usize) -> usize {
+    pub(super) fn find(&mut self, fields: &Fields, view: &DelimiterView<'_>, limit: usize) -> usize {
         self.rows = 0;
         (self.open, self.separator) = (view.open, view.open);
         let (mut cursor, mut open) = (0, view.open as usize);
@@ -61,7 +61,13 @@ impl Unordered {
         if self.rows > 0 && fields.allows(self.present) { self.rows } else { 0 }
     }
 
-    fn find_row(&mut self, fields: &Fields, view: &View<'_>, mut cursor: usize, open: usize) -> Option<Row> {
+    fn find_row(
+        &mut self,
+        fields: &Fields,
+        view: &DelimiterView<'_>,
+        mut cursor: usize,
+        open: usize,
+    ) -> Option<UnorderedRow> {
         let (ahead, bytes) = (view.ahead, view.bytes);
         let mut at = open;
         if fields.is_wrapped() {
@@ -70,7 +76,7 @@ impl Unordered {
         at += (*bytes.get(at)? == b'{').then_some(1)?;
         let (mut present, mut with_part) = (0u64, 0u64);
         loop {
-            let name = Name::at(bytes.get(at..)?)?;
+            let name = FieldName::at(bytes.get(at..)?)?;
             at += name.bytes.len() + 3;
             let field = fields.find(name, usize::MAX).filter(|field| *field < FIELDS)?;
             let bit = 1 << field;
@@ -87,8 +93,8 @@ impl Unordered {
             let mut end = *ahead.get(cursor)?;
             cursor += 1;
             match fields.values(field) {
-                Values::Float(_) | Values::Raw(_) => (self.starts[place], self.ends[place]) = (at as u32, end),
-                Values::Time(_) => {
+                RowValues::Float(_) | RowValues::Raw(_) => (self.starts[place], self.ends[place]) = (at as u32, end),
+                RowValues::Time(_) => {
                     at += bytes.get(at..)?.starts_with(b"{\"s\":").then_some(5)?;
                     (self.starts[place], self.ends[place]) = (at as u32, end);
                     if bytes.get(end as usize..)?.starts_with(NANOSECONDS) {
@@ -115,7 +121,7 @@ impl Unordered {
             cursor += 1;
         }
         let separator = at as u32;
-        (*ahead.get(cursor)? == separator).then_some(Row { present, with_part, separator, passed: cursor })
+        (*ahead.get(cursor)? == separator).then_some(UnorderedRow { present, with_part, separator, passed: cursor })
     }
 
     /// Where the byte behind the last row stands.
@@ -137,7 +143,7 @@ impl Unordered {
     pub(super) fn convert(
         &self,
         field: usize,
-        values: &mut Values,
+        values: &mut RowValues,
         missing: f64,
         reader: &Reader<'_>,
         bytes: &[u8],
@@ -150,13 +156,13 @@ impl Unordered {
         let span = field * BATCH..field * BATCH + self.rows;
         let (starts, ends) = (&self.starts[span.clone()], &self.ends[span.clone()]);
         match values {
-            Values::Float(column) => reader.kernel().floats(bytes, starts, 0, ends, column),
-            Values::Time(column) => {
+            RowValues::Float(column) => reader.kernel().floats(bytes, starts, 0, ends, column),
+            RowValues::Time(column) => {
                 let part =
                     (self.with_part >> field & 1 == 1).then(|| (NANOSECONDS.len() as u32, &self.part_ends[span]));
                 reader.kernel().times(bytes, starts, 0, ends, part, column)
             }
-            Values::Raw(raw) if !raw.known => {
+            RowValues::Raw(raw) if !raw.known => {
                 is_numbers(reader.kernel(), bytes, starts, 0, ends)
                     && push_texts(raw, bytes, starts.iter().zip(ends).map(|(start, end)| (*start, *end)))
             }

@@ -8,11 +8,11 @@ use super::kernel::Kernel;
 use super::number;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::pages::{fit, reserve};
-use crate::columns::{Column, List, NO_TIME, Raw, Rows};
+use crate::columns::{Column, List, NO_TIME, RaggedRows, Raw};
 use crate::protocol::FieldKind;
 
 /// Values, one for each row.
-pub(super) enum Values {
+pub(super) enum RowValues {
     /// As they were sent: of a field that no table knows, or of one whose kind is not stated and varies.
     Raw(Raw),
     Float(Vec<f64>),
@@ -23,7 +23,7 @@ pub(super) enum Values {
     Records(Vec<i64>),
 }
 
-impl Values {
+impl RowValues {
     /// No values of a known kind.
     pub(super) fn of(kind: FieldKind) -> Self {
         match kind {
@@ -182,7 +182,7 @@ impl Values {
             Self::Time(values) => Column::Time(fitted(values)),
             Self::Text(values) => Column::Text(values),
             Self::List(list) => Column::List(List { offsets: fitted(list.offsets), values: fitted(list.values) }),
-            Self::Records(offsets) => Column::Rows(Rows { offsets, columns: Vec::new() }),
+            Self::Records(offsets) => Column::Rows(RaggedRows { offsets, columns: Vec::new() }),
         })
     }
 }
@@ -191,7 +191,7 @@ impl Values {
 /// rows may have been before it was known that not all of them are.
 fn read_raw(raw: &mut Raw, reader: &mut Reader<'_>, kind: FieldKind) -> Result<()> {
     let before = reader.clone();
-    let mut alike = Values::of(kind);
+    let mut alike = RowValues::of(kind);
     if alike.read_kind(reader).is_ok()
         && let Some(column) = alike.finish()
     {

@@ -6,14 +6,14 @@ const LENGTH: usize = 32;
 
 /// A text that is written again and again.
 #[derive(Debug, Clone)]
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     first: [u8; LENGTH],
     length: usize,
     /// What a long text has behind the first bytes.
     rest: Vec<u8>,
 }
 
-impl Piece {
+impl TextPiece {
     pub(super) fn new(text: &[u8]) -> Self {
         Self::of([text])
     }
@@ -75,11 +75,11 @@ mod tests {
                 short(&mut out, &text[..length]);
                 assert_eq!(out, expected);
                 out.truncate(before);
-                Piece::new(&text[..length]).write(&mut out);
+                TextPiece::new(&text[..length]).write(&mut out);
                 assert_eq!(out, expected);
                 out.truncate(before);
                 let (start, end) = text[..length].split_at(length / 3);
-                Piece::of([start, end]).write(&mut out);
+                TextPiece::of([start, end]).write(&mut out);
                 assert_eq!(out, expected);
             }
         }

@@ -3,9 +3,9 @@
 
 use super::body::Body;
 use super::number::{double, integer};
-use super::piece::Piece;
+use super::piece::TextPiece;
 use crate::clock::{SECOND, UnixNanos};
-use crate::columns::{Column, LEVELS, List, NO_TIME, Name, Raw, Rows, SPLIT, Series};
+use crate::columns::{Column, ColumnName, LEVELS, List, NO_TIME, RaggedRows, Raw, SPLIT, Series};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
 
     /// A key as [`key`] makes it. Where its comma would stand, the first one has the object's brace.
     #[inline]
-    fn key(&mut self, key: &Piece) {
+    fn key(&mut self, key: &TextPiece) {
         let comma = self.out.len();
         key.write(self.out);
         if self.empty {
@@ -126,21 +126,21 @@ fn escaped(value: &str) -> String {
 }
 
 /// `,"name":`, ready to copy.
-fn key(name: &str) -> Piece {
+fn key(name: &str) -> TextPiece {
     if is_plain(name) {
-        Piece::of([b",\"", name.as_bytes(), b"\":"])
+        TextPiece::of([b",\"", name.as_bytes(), b"\":"])
     } else {
-        Piece::of([b",", escaped(name).as_bytes(), b":"])
+        TextPiece::of([b",", escaped(name).as_bytes(), b":"])
     }
 }
 
 /// One field of the rows to write: its key and where its values stand.
-struct Part<'a> {
-    key: Piece,
-    cells: Cells<'a>,
+struct EncodedField<'a> {
+    key: TextPiece,
+    cells: FieldValues<'a>,
 }
 
-enum Cells<'a> {
+enum FieldValues<'a> {
     /// Doubles; 0 is left out.
     Number(&'a [f64]),
     /// Doubles; NaN is left out.
@@ -155,11 +155,11 @@ enum Cells<'a> {
     Bids(&'a List, &'a [i64]),
     /// The other pairs of a snapshot.
     Asks(&'a List, &'a [i64]),
-    Rows(&'a Rows, Vec<Part<'a>>),
+    Rows(&'a RaggedRows, Vec<EncodedField<'a>>),
 }
 
-impl<'a> Part<'a> {
-    fn new(wire: &str, cells: Cells<'a>) -> Self {
+impl<'a> EncodedField<'a> {
+    fn new(wire: &str, cells: FieldValues<'a>) -> Self {
         Self { key: key(wire), cells }
     }
 
@@ -167,17 +167,17 @@ impl<'a> Part<'a> {
     fn of_column(wire: &str, kind: Option<FieldKind>, column: &'a Column) -> Self {
         let cells = match column {
             Column::Float(values) if matches!(kind, Some(FieldKind::Number | FieldKind::Price)) => {
-                Cells::Number(values)
+                FieldValues::Number(values)
             }
-            Column::Float(values) => Cells::Optional(values),
-            Column::Int(values) => Cells::Integer(values),
-            Column::Time(values) => Cells::Time(values),
-            Column::Text(values) => Cells::Text(values),
-            Column::Raw(raw) => Cells::Raw(raw),
-            Column::List(list) => Cells::List(list),
+            Column::Float(values) => FieldValues::Optional(values),
+            Column::Int(values) => FieldValues::Integer(values),
+            Column::Time(values) => FieldValues::Time(values),
+            Column::Text(values) => FieldValues::Text(values),
+            Column::Raw(raw) => FieldValues::Raw(raw),
+            Column::List(list) => FieldValues::List(list),
             Column::Rows(rows) => {
                 let fields = if let Some(FieldKind::Rows(fields)) = kind { fields } else { &[] };
-                Cells::Rows(rows, parts(fields, &rows.columns, &[]))
+                FieldValues::Rows(rows, parts(fields, &rows.columns, &[]))
             }
         };
         Self::new(wire, cells)
@@ -186,41 +186,41 @@ impl<'a> Part<'a> {
     fn write(&self, object: &mut Object<'_>, row: usize) {
         match &self.cells {
             // Negative zero is no omitted zero: it would come back without its sign.
-            Cells::Number(values) if values[row].to_bits() != 0 => self.double(object, values[row]),
-            Cells::Optional(values) if !values[row].is_nan() => self.double(object, values[row]),
-            Cells::Integer(values) if values[row] != 0 => {
+            FieldValues::Number(values) if values[row].to_bits() != 0 => self.double(object, values[row]),
+            FieldValues::Optional(values) if !values[row].is_nan() => self.double(object, values[row]),
+            FieldValues::Integer(values) if values[row] != 0 => {
                 object.key(&self.key);
                 integer(object.out, values[row]);
             }
-            Cells::Time(values) if values[row] != NO_TIME => {
+            FieldValues::Time(values) if values[row] != NO_TIME => {
                 object.key(&self.key);
                 time(object.out, UnixNanos(values[row]));
             }
-            Cells::Text(values) => {
+            FieldValues::Text(values) => {
                 if let Some(value) = values[row].as_deref().filter(|value| !value.is_empty()) {
                     object.key(&self.key);
                     text(object.out, value);
                 }
             }
-            Cells::Raw(raw) => {
+            FieldValues::Raw(raw) => {
                 if let Some(value) = raw.get(row) {
                     object.key(&self.key);
                     object.out.extend_from_slice(value.as_bytes());
                 }
             }
-            Cells::List(list) => self.doubles(object, list.row(row)),
-            Cells::Bids(levels, split) => {
+            FieldValues::List(list) => self.doubles(object, list.row(row)),
+            FieldValues::Bids(levels, split) => {
                 let (bids, _) = sides(levels.row(row), split[row]);
                 if !bids.is_empty() {
                     object.key(&self.key);
                     array(object.out, bids.rchunks_exact(2).flatten().copied(), double);
                 }
             }
-            Cells::Asks(levels, split) => {
+            FieldValues::Asks(levels, split) => {
                 let (_, asks) = sides(levels.row(row), split[row]);
                 self.doubles(object, asks);
             }
-            Cells::Rows(rows, inner) => {
+            FieldValues::Rows(rows, inner) => {
                 let span = rows.offsets[row] as usize..rows.offsets[row + 1] as usize;
                 if !span.is_empty() {
                     object.key(&self.key);
@@ -259,7 +259,7 @@ fn array<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut write: im
     out.push(b']');
 }
 
-fn one_row(out: &mut Vec<u8>, parts: &[Part<'_>], row: usize) {
+fn one_row(out: &mut Vec<u8>, parts: &[EncodedField<'_>], row: usize) {
     let mut object = Object::open(out);
     for part in parts {
         part.write(&mut object, row);
@@ -280,19 +280,19 @@ fn time(out: &mut Vec<u8>, time: UnixNanos) {
 }
 
 /// The fields of the table in its order, then the columns that it does not know under their own names.
-fn parts<'a>(fields: &[Field], columns: &'a [(Name, Column)], timestamps: &'a [i64]) -> Vec<Part<'a>> {
+fn parts<'a>(fields: &[Field], columns: &'a [(ColumnName, Column)], timestamps: &'a [i64]) -> Vec<EncodedField<'a>> {
     let find = |name: &str| columns.iter().find(|(known, _)| known == name).map(|(_, column)| column);
     let mut parts = Vec::with_capacity(columns.len() + 1);
     for field in fields {
         if field.kind == FieldKind::Time {
-            parts.push(Part::new(field.wire, Cells::Time(timestamps)));
+            parts.push(EncodedField::new(field.wire, FieldValues::Time(timestamps)));
         } else if let Some(column) = find(field.column) {
-            parts.push(Part::of_column(field.wire, Some(field.kind), column));
+            parts.push(EncodedField::of_column(field.wire, Some(field.kind), column));
         }
     }
     for (name, column) in columns {
         if !fields.iter().any(|field| field.column == name) {
-            parts.push(Part::of_column(name, None, column));
+            parts.push(EncodedField::of_column(name, None, column));
         }
     }
     parts
@@ -312,7 +312,7 @@ fn nested(body: &mut Body, series: &Series) {
         Shape::Tpo => (format!("{{\"Point\":{{\"{TPO_WRAPPER}\":"), "}}"),
         _ => ("{\"Point\":".to_owned(), "}"),
     };
-    let (open, close) = (Piece::new(open.as_bytes()), Piece::new(close.as_bytes()));
+    let (open, close) = (TextPiece::new(open.as_bytes()), TextPiece::new(close.as_bytes()));
     body.out.extend_from_slice(b",\"points\":");
     body.array(series.len(), estimate(series), |out, row| {
         open.write(out);
@@ -322,16 +322,24 @@ fn nested(body: &mut Body, series: &Series) {
 }
 
 /// A heatmap's points: sides where the type has sides and all of them are known, else one list of levels.
-fn heatmap_parts<'a>(fields: &[Field], series: &'a Series, levels: &'a List, split: &'a [i64]) -> Vec<Part<'a>> {
+fn heatmap_parts<'a>(
+    fields: &[Field],
+    series: &'a Series,
+    levels: &'a List,
+    split: &'a [i64],
+) -> Vec<EncodedField<'a>> {
     let one_list = fields.iter().any(|field| field.column == LEVELS) || split.iter().any(|&bids| bids < 0);
     let mut parts = if one_list {
-        vec![Part::new("levels", Cells::List(levels))]
+        vec![EncodedField::new("levels", FieldValues::List(levels))]
     } else {
-        vec![Part::new("bids", Cells::Bids(levels, split)), Part::new("asks", Cells::Asks(levels, split))]
+        vec![
+            EncodedField::new("bids", FieldValues::Bids(levels, split)),
+            EncodedField::new("asks", FieldValues::Asks(levels, split)),
+        ]
     };
-    parts.push(Part::new("timestamp", Cells::Time(&series.timestamps)));
+    parts.push(EncodedField::new("timestamp", FieldValues::Time(&series.timestamps)));
     let unknown = series.columns.iter().filter(|(name, _)| name != LEVELS && name != SPLIT);
-    parts.extend(unknown.map(|(name, column)| Part::of_column(name, None, column)));
+    parts.extend(unknown.map(|(name, column)| EncodedField::of_column(name, None, column)));
     parts
 }
 

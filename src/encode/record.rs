@@ -36,7 +36,7 @@ pub fn record(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{Market, MarketsPage, Timestamp, Usage};
+    use crate::protocol::{MarketListing, MarketsPage, Timestamp, Usage};
 
     fn text(value: &impl Serialize) -> String {
         String::from_utf8(record(value).unwrap()).unwrap()
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn markets_spell_doubles_as_the_service_does_in_known_and_unknown_fields() {
-        let mut market = Market {
+        let mut market = MarketListing {
             exchange: "BYBIT".into(),
             last_price: 100.0,
             volume_24h: 19_340_026.0,
             price_change_24h: -8.81e-6,
             available_since: Some(Timestamp { s: 1_776_880_800, ns: 0 }),
             liquidity: 2.5e6,
-            ..Market::default()
+            ..MarketListing::default()
         };
         market.extra.insert("marketRank".into(), 7.into());
         market.extra.insert("newer".into(), 1e-5.into());

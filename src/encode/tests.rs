@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::points;
 use crate::columns::{
-    Column, LEVELS, List, NO_TIME, Name, Rows, SPLIT, Series, heatmap_from_levels, heatmap_from_sides,
+    Column, ColumnName, LEVELS, List, NO_TIME, RaggedRows, SPLIT, Series, heatmap_from_levels, heatmap_from_sides,
 };
 use crate::decode;
 use crate::protocol::data_type::DATA_TYPES;
@@ -116,7 +116,7 @@ fn a_liquidation_heatmap_has_one_list() {
 
 #[test]
 fn a_market_profile_sits_under_its_wrapper() {
-    let levels = Rows {
+    let levels = RaggedRows {
         offsets: vec![0, 2],
         columns: vec![
             ("price".into(), Column::Float(vec![1.0, 2.0])),
@@ -235,21 +235,21 @@ fn column(kind: FieldKind, rows: usize) -> BoxedStrategy<Column> {
                     Some(*end)
                 }));
                 table(fields, lengths.iter().sum())
-                    .prop_map(move |columns| Column::Rows(Rows { offsets: offsets.clone(), columns }))
+                    .prop_map(move |columns| Column::Rows(RaggedRows { offsets: offsets.clone(), columns }))
             })
             .boxed(),
     }
 }
 
-fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(Name, Column)>> {
+fn table(fields: &'static [Field], rows: usize) -> BoxedStrategy<Vec<(ColumnName, Column)>> {
     let fields: Vec<&Field> = fields.iter().filter(|field| field.kind != FieldKind::Time).collect();
     let columns: Vec<_> =
-        fields.into_iter().map(|field| (Just(Name::Borrowed(field.column)), column(field.kind, rows))).collect();
+        fields.into_iter().map(|field| (Just(ColumnName::Borrowed(field.column)), column(field.kind, rows))).collect();
     columns.boxed()
 }
 
 /// A heatmap in the normal form: prices ascend within a snapshot, the boundary anywhere.
-fn heatmap(rows: usize, sided: bool) -> BoxedStrategy<Vec<(Name, Column)>> {
+fn heatmap(rows: usize, sided: bool) -> BoxedStrategy<Vec<(ColumnName, Column)>> {
     let snapshot = (prop::collection::vec((any_double(), any_double()), 0..6), any::<prop::sample::Index>());
     prop::collection::vec(snapshot, rows)
         .prop_map(move |snapshots| {

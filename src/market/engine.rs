@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::archived::{Archived, Opened};
+use super::archived::{Archived, OpenedArchive};
 use super::books::block_size;
 use super::instruments::names;
 use super::listing::{discovery, page};
@@ -12,7 +12,7 @@ use super::query::error::MarketError;
 use super::raw::{Source, Stop, Stoppable};
 use super::sources::demo::Demo;
 use super::sources::watched::Watched;
-use super::types::Answer;
+use super::types::TypeAnswer;
 use crate::archive::points::Archive;
 use crate::clock::UnixNanos;
 use crate::columns::Series;
@@ -52,7 +52,7 @@ impl Market {
     /// # Errors
     /// [`MarketError::Internal`] for an archive that is empty or cannot be read.
     pub fn of_archive(archive: Archive) -> Result<Self, MarketError> {
-        let Opened { answers, source, last_event } = Archived::open(archive)?;
+        let OpenedArchive { answers, source, last_event } = Archived::open(archive)?;
         let archived = Some(Arc::new(answers));
         Ok(Self { last_event, archived, ..Self::new(source) })
     }
@@ -122,7 +122,7 @@ impl Market {
     /// [`MarketError::UnknownSymbol`] for a name that is not known.
     pub fn check(&self, query: &PointsQuery, now: UnixNanos) -> Result<(), MarketError> {
         let context = QueryContext::without_markets(self.source(), query, now)?;
-        (Answer::of(context.spec.data_type).check)(&context)?;
+        (TypeAnswer::of(context.spec.data_type).check)(&context)?;
         names::check(self.source(), query, context.spec, self.strict_symbols)?;
         // Whether a coin's markets can be added up was judged where the archive's answers come from, by all markets there.
         if self.is_archive() { Ok(()) } else { Ok(context.check_kinds()?) }
@@ -156,7 +156,7 @@ impl Market {
             Some(kept) => kept.points(query, now)?,
             None => {
                 let context = QueryContext::new(self.source(), query, now)?;
-                let Answer { check, answer } = Answer::of(context.spec.data_type);
+                let TypeAnswer { check, answer } = TypeAnswer::of(context.spec.data_type);
                 check(&context)?;
                 answer(&context)?
             }

@@ -18,21 +18,21 @@ const LIGHT_OF_MINUTES: i64 = DAY;
 const LIGHT_BUCKETS: i64 = 60;
 
 /// How much of a market a query looks at, counted once for each exchange.
-struct Extent {
+struct QueryExtent {
     of_trades: bool,
     seconds: i64,
     buckets: i64,
 }
 
 /// `None` for a type or an interval that nobody knows.
-fn extent(query: &PointsQuery, now: UnixNanos) -> Option<Extent> {
+fn extent(query: &PointsQuery, now: UnixNanos) -> Option<QueryExtent> {
     let data_type = DataType::find(&query.data_type)?;
     let interval = query.interval.as_deref().and_then(Interval::find)?;
     let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
     let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
     let buckets = Buckets::new(interval, query, now);
     let seconds = buckets.window.seconds().saturating_mul(markets);
-    Some(Extent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
+    Some(QueryExtent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
 }
 
 impl Market {

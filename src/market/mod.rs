@@ -34,9 +34,9 @@ pub use ingest::report::{IngestReport, Problem};
 pub use moment::Moment;
 pub use query::error::MarketError;
 pub use raw::{
-    Bar, Book, Counts, Instrument, Level, OhlcBar, OptionSummary, Outcome, Position, PositionTable, PredictionEvent,
-    PredictionFigures, PredictionState, RawData, RawDataSet, Source, SourceError, Stop, SummaryKind, Supply, SupplyRow,
-    Ticker, TickerField, Token, Trade,
+    Bar, Book, Instrument, OhlcBar, OptionSummary, OutcomeToken, Position, PositionCounts, PositionTable,
+    PredictionEvent, PredictionFigures, PredictionState, PriceLevel, RawData, RawDataSet, Source, SourceError, Stop,
+    SummaryKind, Supply, SupplyRow, Ticker, TickerField, Token, Trade,
 };
 pub use sources::demo::Demo;
 pub use sources::ingest::{Ingest, ingest};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::engine::Market;
 use super::query::error::MarketError;
 use super::sources::watched::Watched;
-use super::store::changes::Reading;
+use super::store::changes::StoreReading;
 
 /// A market that does not change, for one answer: an ingest into its store waits until this is dropped.
 pub struct Moment {
     market: Market,
-    _reading: Option<Reading>,
+    _reading: Option<StoreReading>,
 }
 
 impl Deref for Moment {

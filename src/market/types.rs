@@ -8,7 +8,7 @@ use crate::columns::Series;
 use crate::protocol::{DataType, ParamError};
 
 /// What one type does with a query that keeps the rules of its row in [`crate::protocol::DATA_TYPES`].
-pub(super) struct Answer {
+pub(super) struct TypeAnswer {
     /// What else the query must keep. Reads no data, and may be asked before the markets are looked up.
     pub(super) check: fn(&QueryContext<'_>) -> Result<(), ParamError>,
     /// The series of the query, ascending. A market without data in the window may give an empty one.
@@ -16,11 +16,11 @@ pub(super) struct Answer {
 }
 
 /// The answer of a type whose rules are all in its row.
-const fn plain(answer: fn(&QueryContext<'_>) -> Result<Vec<Series>, MarketError>) -> Answer {
-    Answer { check: |_| Ok(()), answer }
+const fn plain(answer: fn(&QueryContext<'_>) -> Result<Vec<Series>, MarketError>) -> TypeAnswer {
+    TypeAnswer { check: |_| Ok(()), answer }
 }
 
-impl Answer {
+impl TypeAnswer {
     /// That of a data type.
     pub(super) const fn of(data_type: DataType) -> Self {
         match data_type {

@@ -5,7 +5,7 @@ use super::contract::{Inverse, dollars, hundred, undated};
 
 /// What an exchange trades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Venue {
+pub enum VenueKind {
     /// Perpetuals, futures or options.
     Derivatives,
     /// Spot.
@@ -20,7 +20,7 @@ pub struct Exchange {
     /// Name on the wire.
     pub name: &'static str,
     /// What is traded there.
-    pub venue: Venue,
+    pub venue: VenueKind,
     /// Seconds between settlements of funding: dumps do not tell it.
     pub funding_seconds: i64,
     /// Whether symbols are bare coins, quoted in USD.
@@ -43,7 +43,7 @@ const FUNDING_SECONDS: i64 = 8 * 3_600;
 const fn spot(name: &'static str) -> Exchange {
     Exchange {
         name,
-        venue: Venue::Spot,
+        venue: VenueKind::Spot,
         funding_seconds: FUNDING_SECONDS,
         bare_coins: false,
         quote_first: false,
@@ -55,7 +55,7 @@ const fn spot(name: &'static str) -> Exchange {
 }
 
 const fn derivatives(name: &'static str) -> Exchange {
-    Exchange { venue: Venue::Derivatives, ..spot(name) }
+    Exchange { venue: VenueKind::Derivatives, ..spot(name) }
 }
 
 /// The table, in the supplement's order. `BitMEX`'s other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in
@@ -101,7 +101,7 @@ pub static EXCHANGES: [Exchange; 26] = [
     Exchange { quote_first: true, ..spot("UPBIT") },
     spot("HUOBI"),
     Exchange { funding_seconds: 3_600, bare_coins: true, ..spot("HYPERLIQUID") },
-    Exchange { venue: Venue::Prediction, ..spot("PREDICTION_VENUE") },
+    Exchange { venue: VenueKind::Prediction, ..spot("PREDICTION_VENUE") },
 ];
 
 impl Exchange {
@@ -112,7 +112,7 @@ impl Exchange {
 }
 
 /// What an exchange of the table trades; `None` for one that the table does not know.
-pub fn venue(name: &str) -> Option<Venue> {
+pub fn venue(name: &str) -> Option<VenueKind> {
     Exchange::find(name).map(|row| row.venue)
 }
 
@@ -201,7 +201,10 @@ mod tests {
         for (index, Exchange { name, .. }) in EXCHANGES.iter().enumerate() {
             assert!(EXCHANGES[..index].iter().all(|other| other.name != *name), "{name}");
         }
-        assert_eq!((venue("CME"), venue("UPBIT"), venue("cme")), (Some(Venue::Derivatives), Some(Venue::Spot), None));
+        assert_eq!(
+            (venue("CME"), venue("UPBIT"), venue("cme")),
+            (Some(VenueKind::Derivatives), Some(VenueKind::Spot), None)
+        );
     }
 
     #[test]
@@ -245,7 +248,7 @@ mod tests {
     #[test]
     fn only_derivatives_venues_have_contracts() {
         for row in EXCHANGES.iter().filter(|row| row.inverse.is_some()) {
-            assert_eq!(row.venue, Venue::Derivatives, "{}", row.name);
+            assert_eq!(row.venue, VenueKind::Derivatives, "{}", row.name);
         }
     }
 }

@@ -9,14 +9,14 @@ pub const SESSIONS: [&str; 4] =
 
 /// A way to cut time into buckets. All times are Unix seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grid {
+pub enum BucketGrid {
     /// Buckets of one length; days begin at 00:00 UTC, weeks on Monday.
     Every(&'static Interval),
     /// Calendar months in UTC.
     Month,
 }
 
-impl Grid {
+impl BucketGrid {
     /// The grid of a session's wire name; without one, or with it unspecified, that of the interval. `None` for a session
     /// that this version does not know.
     pub fn of(session: Option<&str>, interval: &'static Interval) -> Option<Self> {
@@ -87,12 +87,12 @@ mod tests {
             (Some("TPO_SESSION_WEEKLY"), "2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"),
             (Some("TPO_SESSION_MONTHLY"), "2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z"),
         ] {
-            let grid = Grid::of(session, hour).unwrap();
+            let grid = BucketGrid::of(session, hour).unwrap();
             assert_eq!((grid.floor(now), grid.ceil(now)), (at(floor), at(ceil)), "{session:?}");
             assert_eq!((grid.ceil(at(ceil)), grid.end(at(floor))), (at(ceil), at(ceil)), "{session:?}");
         }
-        assert_eq!(Grid::Month.end(at("2026-02-01T00:00:00Z")), at("2026-03-01T00:00:00Z"));
-        assert!(Grid::of(Some("TPO_SESSION_LUNAR"), hour).is_none());
-        assert_eq!(Grid::Month.ceil(i64::MAX), i64::MAX, "beyond the calendar");
+        assert_eq!(BucketGrid::Month.end(at("2026-02-01T00:00:00Z")), at("2026-03-01T00:00:00Z"));
+        assert!(BucketGrid::of(Some("TPO_SESSION_LUNAR"), hour).is_none());
+        assert_eq!(BucketGrid::Month.ceil(i64::MAX), i64::MAX, "beyond the calendar");
     }
 }

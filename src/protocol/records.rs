@@ -16,10 +16,10 @@ pub struct Timestamp {
     pub ns: i64,
 }
 
-/// A market entry of `/v1/markets`.
+/// A market entry of `/v1/markets`. Messages on one that cannot be read call it `Market`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Market {
+#[serde(default, rename = "Market", rename_all = "camelCase")]
+pub struct MarketListing {
     /// Exchange identifier.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub exchange: String,
@@ -193,7 +193,7 @@ pub struct PredictionMarket {
 pub struct MarketsPage {
     /// Market entries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub symbols: Vec<Market>,
+    pub symbols: Vec<MarketListing>,
     /// Offset of the next page.
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "integer")]
     pub next_offset: i64,
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn unknown_market_fields_are_kept_and_zeros_left_out() {
         let text = r#"{"exchange":"BYBIT","lastPrice":100.5,"availableSince":{"s":5},"pctFromATH":-3.5,"newer":7}"#;
-        let market: Market = serde_json::from_str(text).unwrap();
+        let market: MarketListing = serde_json::from_str(text).unwrap();
         assert_eq!((market.pct_from_ath, &market.extra["newer"]), (-3.5, &Value::from(7)));
         assert_eq!(serde_json::to_string(&market).unwrap(), text);
     }
@@ -276,7 +276,7 @@ mod tests {
             r#""oneDayOIChange":5.5,"uniqueTraders":6.5,"orderPriceMinTickSize":0.001,"conditionId":"0xab","closed":true,"#,
             r#""availableSince":{"s":1},"availableTo":{"s":2},"sportsMarketType":"total","line":7.5,"newer":[]}]}"#,
         );
-        let market: Market = serde_json::from_str(text).unwrap();
+        let market: MarketListing = serde_json::from_str(text).unwrap();
         let inner = &market.prediction_markets[0];
         assert!(market.extra.is_empty() && inner.extra.len() == 1 && inner.closed);
         assert_eq!((inner.buy_volume_24h, inner.one_day_oi_change, inner.line), (1.5, 5.5, 7.5));

@@ -10,7 +10,7 @@ const LONGEST: usize = 1 << 15;
 
 /// Which number of a level is its volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub enum VolumeField {
     /// The one at this place; the price stands at 0.
     At(usize),
     /// The sum of all but the price.
@@ -19,7 +19,7 @@ pub enum Field {
 
 /// Which levels count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum LevelSide {
     /// All of them.
     Both,
     /// The bids. Snapshots that do not tell them from the asks are as if they were not there.
@@ -31,7 +31,7 @@ pub enum Side {
 /// Ragged levels: those of snapshot `i` are `levels[offsets[i]..offsets[i + 1]]`, ascending by price; of a snapshot whose
 /// bids are told, bids and asks each ascend.
 #[derive(Debug, Clone, Copy)]
-pub struct Cells<'a, const F: usize> {
+pub struct RaggedLevels<'a, const F: usize> {
     /// Price and volumes of every level.
     pub levels: &'a [[f64; F]],
     /// Where each snapshot starts; one more than there are snapshots.
@@ -45,14 +45,14 @@ pub struct Cells<'a, const F: usize> {
     /// Height of a level in prices.
     pub height: f64,
     /// Which number of a level is its volume.
-    pub field: Field,
+    pub field: VolumeField,
     /// Which levels count.
-    pub side: Side,
+    pub side: LevelSide,
 }
 
 /// What is seen, at which resolution.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct View {
+pub struct Viewport {
     /// The left edge.
     pub start: UnixNanos,
     /// The right edge.
@@ -111,7 +111,7 @@ pub enum RasterError {
     Shape(&'static str),
 }
 
-impl View {
+impl Viewport {
     /// Whether there is such a picture.
     pub fn check(&self) -> Result<(), RasterError> {
         let Self { start, end, low, high, width, height } = *self;
@@ -131,7 +131,7 @@ impl View {
     }
 }
 
-impl<const F: usize> Cells<'_, F> {
+impl<const F: usize> RaggedLevels<'_, F> {
     /// Whether the parts fit together; nothing is drawn, and no index used, before that is known.
     pub fn check(&self) -> Result<(), RasterError> {
         check_offsets(self.offsets, self.levels.len(), self.split)?;
@@ -160,9 +160,9 @@ pub(super) fn check_height(height: f64) -> Result<(), RasterError> {
 }
 
 /// Whether a level of so many numbers has that volume.
-pub(super) fn check_field<const F: usize>(field: Field) -> Result<(), RasterError> {
+pub(super) fn check_field<const F: usize>(field: VolumeField) -> Result<(), RasterError> {
     match field {
-        Field::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
+        VolumeField::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
         _ => Ok(()),
     }
 }
@@ -179,23 +179,23 @@ pub(super) fn check_offsets(offsets: &[i64], levels: usize, split: &[i64]) -> Re
     Ok(())
 }
 
-/// See [`Cells::runs`].
-pub(super) fn runs(offsets: &[i64], split: &[i64], snapshot: usize, side: Side) -> Option<[Range<usize>; 2]> {
+/// See [`RaggedLevels::runs`].
+pub(super) fn runs(offsets: &[i64], split: &[i64], snapshot: usize, side: LevelSide) -> Option<[Range<usize>; 2]> {
     let (from, to) = (offsets[snapshot] as usize, offsets[snapshot + 1] as usize);
     let asks = split.get(snapshot).filter(|bids| **bids >= 0).map(|bids| (from + *bids as usize).min(to));
     match (side, asks) {
-        (Side::Both, asks) => Some([from..asks.unwrap_or(to), asks.unwrap_or(to)..to]),
-        (Side::Bids, Some(asks)) => Some([from..asks, asks..asks]),
-        (Side::Asks, Some(asks)) => Some([asks..asks, asks..to]),
+        (LevelSide::Both, asks) => Some([from..asks.unwrap_or(to), asks.unwrap_or(to)..to]),
+        (LevelSide::Bids, Some(asks)) => Some([from..asks, asks..asks]),
+        (LevelSide::Asks, Some(asks)) => Some([asks..asks, asks..to]),
         (_, None) => None,
     }
 }
 
 /// The volume of a level.
 #[inline]
-pub(super) fn volume<const F: usize>(level: &[f64; F], field: Field) -> f64 {
+pub(super) fn volume<const F: usize>(level: &[f64; F], field: VolumeField) -> f64 {
     match field {
-        Field::At(place) => level[place],
-        Field::All => level[1..].iter().sum(),
+        VolumeField::At(place) => level[place],
+        VolumeField::All => level[1..].iter().sum(),
     }
 }

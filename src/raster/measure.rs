@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::cells::{Field, RasterError, check_offsets, volume};
+use super::cells::{RasterError, VolumeField, check_offsets, volume};
 use crate::columns::parallel::{share, threads};
 
 /// Levels that a thread takes at a time.
@@ -73,10 +73,14 @@ fn decimal(gap: f64) -> f64 {
 ///
 /// Volumes of 0, negative and unknown ones are not counted. The volumes are counted in 4,096 bins that are about evenly spaced
 /// on a logarithmic scale between the smallest and the largest, and an answer is off by a bin at most; 0 and 1 are exact.
-pub fn quantiles<const F: usize>(levels: &[[f64; F]], field: Field, shares: &[f64]) -> Result<Vec<f64>, RasterError> {
+pub fn quantiles<const F: usize>(
+    levels: &[[f64; F]],
+    field: VolumeField,
+    shares: &[f64],
+) -> Result<Vec<f64>, RasterError> {
     match field {
-        Field::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
-        Field::At(1) => Ok(quantiles_of(levels, |level| level[1], shares)),
+        VolumeField::At(place) if place == 0 || place >= F => Err(RasterError::Field(place)),
+        VolumeField::At(1) => Ok(quantiles_of(levels, |level| level[1], shares)),
         field => Ok(quantiles_of(levels, |level| volume(level, field), shares)),
     }
 }
@@ -160,11 +164,11 @@ mod tests {
     #[test]
     fn shares_of_the_volumes() {
         let levels: Vec<[f64; 2]> = (1..=300_000).map(|number| [0.0, f64::from(number)]).collect();
-        let found = quantiles(&levels, Field::At(1), &[0.0, 0.25, 0.5, 0.999, 1.0]).unwrap();
+        let found = quantiles(&levels, VolumeField::At(1), &[0.0, 0.25, 0.5, 0.999, 1.0]).unwrap();
         let near = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 0.01;
         assert!(near(found[1], 75_000.0) && near(found[2], 150_000.0) && near(found[3], 299_700.0), "{found:?}");
         assert_eq!((found[0], found[4]), (1.0, 300_000.0));
-        assert!(quantiles(&[[1.0, 0.0], [1.0, f64::NAN]], Field::At(1), &[0.5]).unwrap().is_empty());
-        assert_eq!(quantiles(&[[1.0, 5.0]], Field::At(1), &[0.0, 0.5, 1.0]).unwrap(), [5.0; 3]);
+        assert!(quantiles(&[[1.0, 0.0], [1.0, f64::NAN]], VolumeField::At(1), &[0.5]).unwrap().is_empty());
+        assert_eq!(quantiles(&[[1.0, 5.0]], VolumeField::At(1), &[0.0, 0.5, 1.0]).unwrap(), [5.0; 3]);
     }
 }

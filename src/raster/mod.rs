@@ -15,7 +15,7 @@ mod paint;
 mod place;
 mod regroup;
 
-pub use cells::{Cells, Field, RasterError, Side, View};
+pub use cells::{LevelSide, RaggedLevels, RasterError, Viewport, VolumeField};
 pub use measure::{Extent, extent, quantiles};
 pub use packed::Packed;
 pub use paint::{Reduce, raster};

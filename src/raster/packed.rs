@@ -7,8 +7,10 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::cells::{Cells, Field, RasterError, Side, check_field, check_height, check_offsets, runs, volume};
-use super::place::Rows;
+use super::cells::{
+    LevelSide, RaggedLevels, RasterError, VolumeField, check_field, check_height, check_offsets, runs, volume,
+};
+use super::place::PriceRows;
 use crate::columns::pages;
 use crate::columns::parallel::{share, threads};
 
@@ -25,7 +27,7 @@ const UNKNOWN: u64 = u64::MAX;
 
 /// The volumes of a stretch of ascending levels, one for each place between the lowest and the highest.
 #[derive(Debug, Clone, Copy)]
-struct Stretch {
+struct LevelStretch {
     /// The place of its lowest level.
     first: u32,
     /// Its number of places.
@@ -41,7 +43,7 @@ pub struct Packed {
     prices: Vec<f64>,
     volumes: Vec<f32>,
     /// Of each snapshot two: its bids and its asks, or all its levels and nothing.
-    stretches: Vec<Stretch>,
+    stretches: Vec<LevelStretch>,
     levels: usize,
 }
 
@@ -56,12 +58,12 @@ impl Packed {
         offsets: &[i64],
         split: &[i64],
         height: f64,
-        field: Field,
+        field: VolumeField,
     ) -> Result<Option<Self>, RasterError> {
         check_offsets(offsets, levels.len(), split)?;
         check_field::<F>(field)?;
         check_height(height)?;
-        let stretch_of = |snapshot| runs(offsets, split, snapshot, Side::Both).unwrap_or([0..0, 0..0]);
+        let stretch_of = |snapshot| runs(offsets, split, snapshot, LevelSide::Both).unwrap_or([0..0, 0..0]);
         let all = || (0..offsets.len() - 1).flat_map(stretch_of).map(|run| &levels[run]);
         let ends = |run: &[[f64; F]]| Some((run.first()?[0], run.last()?[0]));
         let (low, high) = all()
@@ -83,7 +85,7 @@ impl Packed {
             if from + count > most || first + count > grid.bits.len() {
                 return Ok(None);
             }
-            stretches.push(Stretch { first: first as u32, count: count as u32, from });
+            stretches.push(LevelStretch { first: first as u32, count: count as u32, from });
             from += count;
         }
         let mut volumes = pages::zeros(from);
@@ -112,12 +114,12 @@ impl Packed {
     }
 
     /// Whether these are the levels of the cells, as far as their numbers tell.
-    pub(super) fn is_of<const F: usize>(&self, cells: &Cells<'_, F>) -> bool {
+    pub(super) fn is_of<const F: usize>(&self, cells: &RaggedLevels<'_, F>) -> bool {
         self.levels == cells.levels.len() && self.stretches.len() == 2 * cells.starts.len()
     }
 
     /// For each row of pixels, the places whose cells take it.
-    fn places(&self, rows: Rows) -> Vec<Range<usize>> {
+    fn places(&self, rows: PriceRows) -> Vec<Range<usize>> {
         let mut taken = vec![0..0; rows.count];
         for (place, price) in self.prices.iter().enumerate() {
             let Some((first, last)) = rows.pixels(*price) else { continue };
@@ -179,7 +181,7 @@ impl PriceGrid {
 /// Packed levels before a view.
 pub(super) struct Painter<'a> {
     packed: &'a Packed,
-    side: Side,
+    side: LevelSide,
     split: &'a [i64],
     /// For each row of pixels, the places whose cells take it.
     rows: Vec<Range<usize>>,
@@ -188,13 +190,13 @@ pub(super) struct Painter<'a> {
 }
 
 /// The largest volume of each place, of the snapshots of a column of pixels.
-pub(super) struct Line {
+pub(super) struct PixelColumn {
     largest: Vec<f32>,
     touched: Range<usize>,
 }
 
 impl<'a> Painter<'a> {
-    pub(super) fn new(packed: &'a Packed, rows: Rows, side: Side, split: &'a [i64]) -> Self {
+    pub(super) fn new(packed: &'a Packed, rows: PriceRows, side: LevelSide, split: &'a [i64]) -> Self {
         let rows = packed.places(rows);
         let taken = || rows.iter().filter(|places| !places.is_empty());
         let start = taken().map(|places| places.start).min().unwrap_or_default();
@@ -202,8 +204,8 @@ impl<'a> Painter<'a> {
         Self { packed, side, split, rows, seen: start..end }
     }
 
-    pub(super) fn line(&self) -> Line {
-        Line { largest: vec![0.0; self.packed.prices.len()], touched: 0..0 }
+    pub(super) fn line(&self) -> PixelColumn {
+        PixelColumn { largest: vec![0.0; self.packed.prices.len()], touched: 0..0 }
     }
 
     /// Paints the largest volumes of some snapshots, or of the first whose side is known, into a column of pixels.
@@ -211,7 +213,7 @@ impl<'a> Painter<'a> {
         &self,
         snapshots: impl Iterator<Item = usize>,
         only_first: bool,
-        line: &mut Line,
+        line: &mut PixelColumn,
         pixels: &mut [f32],
     ) {
         line.clear();
@@ -227,13 +229,13 @@ impl<'a> Painter<'a> {
     }
 
     /// Puts the volumes of a snapshot into a line; returns whether its side is known.
-    fn put(&self, snapshot: usize, line: &mut Line) -> bool {
+    fn put(&self, snapshot: usize, line: &mut PixelColumn) -> bool {
         let is_split = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
         let [bids, asks] = [2 * snapshot, 2 * snapshot + 1].map(|number| self.packed.stretches[number]);
-        let stretches: &[Stretch] = match self.side {
-            Side::Both => &[bids, asks],
-            Side::Bids if is_split => &[bids],
-            Side::Asks if is_split => &[asks],
+        let stretches: &[LevelStretch] = match self.side {
+            LevelSide::Both => &[bids, asks],
+            LevelSide::Bids if is_split => &[bids],
+            LevelSide::Asks if is_split => &[asks],
             _ => return false,
         };
         for stretch in stretches {
@@ -248,7 +250,7 @@ impl<'a> Painter<'a> {
     }
 }
 
-impl Line {
+impl PixelColumn {
     fn clear(&mut self) {
         self.largest[self.touched.clone()].fill(0.0);
         self.touched = 0..0;

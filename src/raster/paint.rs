@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use ndarray::Array2;
 
-use super::cells::{Cells, Field, RasterError, View, volume};
+use super::cells::{RaggedLevels, RasterError, Viewport, VolumeField, volume};
 use super::packed::{Packed, Painter};
-use super::place::{Rows, Spread, columns};
+use super::place::{PriceRows, Spread, columns};
 use crate::clock::UnixNanos;
 use crate::columns::parallel::{share, threads};
 
@@ -39,9 +39,9 @@ pub enum Reduce {
 /// # Errors
 /// There is no such picture, parts of the levels do not fit together, or others were packed.
 pub fn raster<const F: usize>(
-    cells: &Cells<'_, F>,
+    cells: &RaggedLevels<'_, F>,
     packed: Option<&Packed>,
-    view: &View,
+    view: &Viewport,
     reduce: Reduce,
 ) -> Result<Array2<f32>, RasterError> {
     view.check()?;
@@ -51,7 +51,7 @@ pub fn raster<const F: usize>(
     }
     let (width, height) = (view.width, view.height);
     let mut picture = vec![0.0; width * height];
-    let seen = Seen::new(cells, view, reduce);
+    let seen = VisibleLevels::new(cells, view, reduce);
     let packed = packed.filter(|_| matches!(reduce, Reduce::Max | Reduce::Last));
     let painter = packed.map(|packed| Painter::new(packed, seen.rows, cells.side, cells.split));
     // The parts of all rows that a bunch of columns has: whoever paints the bunch writes there, and nobody else does.
@@ -79,19 +79,19 @@ pub fn raster<const F: usize>(
 }
 
 /// What is seen of some cells.
-struct Seen<'a, const F: usize> {
-    cells: &'a Cells<'a, F>,
-    view: &'a View,
+struct VisibleLevels<'a, const F: usize> {
+    cells: &'a RaggedLevels<'a, F>,
+    view: &'a Viewport,
     reduce: Reduce,
-    rows: Rows,
+    rows: PriceRows,
     /// The first snapshot that may be seen.
     first: usize,
     /// First and last pixel column of it and of those that follow; both ascend.
     spans: Vec<(i64, i64)>,
 }
 
-impl<'a, const F: usize> Seen<'a, F> {
-    fn new(cells: &'a Cells<'a, F>, view: &'a View, reduce: Reduce) -> Self {
+impl<'a, const F: usize> VisibleLevels<'a, F> {
+    fn new(cells: &'a RaggedLevels<'a, F>, view: &'a Viewport, reduce: Reduce) -> Self {
         let first = cells.ends.partition_point(|end| *end < view.start.0);
         let last = cells.starts.partition_point(|start| *start < view.end.0).max(first);
         let span = |snapshot: usize| {
@@ -103,7 +103,7 @@ impl<'a, const F: usize> Seen<'a, F> {
             (spread.first, spread.last)
         };
         let spans = (first..last).map(span).collect();
-        Self { cells, view, reduce, rows: Rows::new(view, cells.height), first, spans }
+        Self { cells, view, reduce, rows: PriceRows::new(view, cells.height), first, spans }
     }
 
     /// Number of levels of the snapshots that are seen.
@@ -116,7 +116,7 @@ impl<'a, const F: usize> Seen<'a, F> {
     fn paint(&self, column: usize, pixels: &mut [f32]) {
         match self.cells.field {
             // The usual one by itself: then nothing is decided for each level.
-            Field::At(1) => self.paint_with(column, pixels, |level| level[1]),
+            VolumeField::At(1) => self.paint_with(column, pixels, |level| level[1]),
             field => self.paint_with(column, pixels, |level| volume(level, field)),
         }
     }
@@ -278,29 +278,29 @@ fn add(pixel: &mut f64, volume: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Side;
+    use super::super::LevelSide;
     use super::*;
 
     const LEVELS: [[f64; 2]; 4] = [[1.0, 5.0], [2.0, 7.0], [1.0, 3.0], [3.0, 4.0]];
 
-    fn cells() -> Cells<'static, 2> {
-        Cells {
+    fn cells() -> RaggedLevels<'static, 2> {
+        RaggedLevels {
             levels: &LEVELS,
             offsets: &[0, 2, 4],
             split: &[1, -1],
             starts: &[0, 20],
             ends: &[10, 30],
             height: 1.0,
-            field: Field::At(1),
-            side: Side::Both,
+            field: VolumeField::At(1),
+            side: LevelSide::Both,
         }
     }
 
-    fn view(width: usize, height: usize) -> View {
-        View { start: UnixNanos(0), end: UnixNanos(30), low: 1.0, high: 4.0, width, height }
+    fn view(width: usize, height: usize) -> Viewport {
+        Viewport { start: UnixNanos(0), end: UnixNanos(30), low: 1.0, high: 4.0, width, height }
     }
 
-    fn drawn(cells: &Cells<'_, 2>, view: &View, reduce: Reduce) -> Vec<Vec<f32>> {
+    fn drawn(cells: &RaggedLevels<'_, 2>, view: &Viewport, reduce: Reduce) -> Vec<Vec<f32>> {
         raster(cells, None, view, reduce).unwrap().rows().into_iter().map(|row| row.to_vec()).collect()
     }
 
@@ -332,17 +332,17 @@ mod tests {
 
     #[test]
     fn sides_are_apart_where_they_are_known() {
-        let bids = Cells { side: Side::Bids, ..cells() };
+        let bids = RaggedLevels { side: LevelSide::Bids, ..cells() };
         let picture = drawn(&bids, &view(3, 3), Reduce::Max);
         assert_eq!([picture[0][0], picture[1][0]], [5.0, 0.0]);
         assert!(picture[0][2].is_nan());
-        let asks = Cells { side: Side::Asks, ..cells() };
+        let asks = RaggedLevels { side: LevelSide::Asks, ..cells() };
         assert_eq!(drawn(&asks, &view(3, 3), Reduce::Max)[1][0], 7.0);
     }
 
     #[test]
     fn a_large_picture_is_painted_by_several_threads() {
-        let wide = View { width: 30_000, height: 2_000, ..view(1, 1) };
+        let wide = Viewport { width: 30_000, height: 2_000, ..view(1, 1) };
         let picture = raster(&cells(), None, &wide, Reduce::Max).unwrap();
         assert_eq!((picture[(0, 0)], picture[(1_999, 29_999)], picture[(700, 9_999)]), (5.0, 4.0, 7.0));
         assert!(picture[(0, 10_000)].is_nan() && picture[(0, 19_999)].is_nan());
@@ -351,14 +351,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_picture_is_refused() {
-        let refused = |view: View| raster(&cells(), None, &view, Reduce::Max).unwrap_err();
+        let refused = |view: Viewport| raster(&cells(), None, &view, Reduce::Max).unwrap_err();
         assert_eq!(refused(view(0, 1)), RasterError::NoPixels { width: 0, height: 1 });
         assert!(matches!(refused(view(1 << 20, 1 << 20)), RasterError::TooLarge { .. }));
-        assert_eq!(refused(View { end: UnixNanos(0), ..view(1, 1) }), RasterError::Window);
-        assert!(matches!(refused(View { high: f64::NAN, ..view(1, 1) }), RasterError::Prices { .. }));
-        let wrong = Cells { offsets: &[0, 2, 5], ..cells() };
+        assert_eq!(refused(Viewport { end: UnixNanos(0), ..view(1, 1) }), RasterError::Window);
+        assert!(matches!(refused(Viewport { high: f64::NAN, ..view(1, 1) }), RasterError::Prices { .. }));
+        let wrong = RaggedLevels { offsets: &[0, 2, 5], ..cells() };
         assert!(matches!(raster(&wrong, None, &view(1, 1), Reduce::Max), Err(RasterError::Shape(_))));
-        let wrong = Cells { field: Field::At(2), ..cells() };
+        let wrong = RaggedLevels { field: VolumeField::At(2), ..cells() };
         assert_eq!(raster(&wrong, None, &view(1, 1), Reduce::Max), Err(RasterError::Field(2)));
     }
 }

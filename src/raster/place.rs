@@ -1,6 +1,6 @@
 //! Which pixels a cell takes.
 
-use super::cells::View;
+use super::cells::Viewport;
 use crate::clock::UnixNanos;
 
 /// Places along the prices are told in 65,536ths of a pixel, so that two cells whose edges differ by a rounding meet.
@@ -10,7 +10,7 @@ const PART_BITS: u32 = 16;
 const ALMOST: f64 = 1.0 - 1.0 / PARTS;
 
 /// First and last pixel column of a stretch of time: -1 or the width where it lies beside the view.
-pub(super) fn columns(view: &View, start: UnixNanos, end: UnixNanos) -> (i64, i64) {
+pub(super) fn columns(view: &Viewport, start: UnixNanos, end: UnixNanos) -> (i64, i64) {
     let (width, length) = (view.width as i128, i128::from(view.end.0) - i128::from(view.start.0));
     let (start, end) = (i128::from(start.0) - i128::from(view.start.0), i128::from(end.0) - i128::from(view.start.0));
     let clip = |pixel: i128| pixel.clamp(-1, width) as i64;
@@ -44,7 +44,7 @@ impl Spread {
     }
 
     /// Of a stretch of time.
-    pub(super) fn of_time(view: &View, start: UnixNanos, end: UnixNanos) -> Self {
+    pub(super) fn of_time(view: &Viewport, start: UnixNanos, end: UnixNanos) -> Self {
         let place = |time: UnixNanos| {
             (i128::from(time.0) - i128::from(view.start.0)) as f64 * view.width as f64
                 / (i128::from(view.end.0) - i128::from(view.start.0)) as f64
@@ -65,7 +65,7 @@ impl Spread {
 
 /// The same along the prices, for cells of one height.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct PriceRows {
     /// Price at the lower edge.
     pub(super) low: f64,
     /// Pixels in a price of 1.
@@ -76,8 +76,8 @@ pub(super) struct Rows {
     pub(super) count: usize,
 }
 
-impl Rows {
-    pub(super) fn new(view: &View, height: f64) -> Self {
+impl PriceRows {
+    pub(super) fn new(view: &Viewport, height: f64) -> Self {
         Self { low: view.low, scale: view.height as f64 / (view.high - view.low), height, count: view.height }
     }
 
@@ -136,8 +136,8 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn view(width: usize, height: usize) -> View {
-        View { start: UnixNanos(0), end: UnixNanos(100), low: 0.0, high: 10.0, width, height }
+    fn view(width: usize, height: usize) -> Viewport {
+        Viewport { start: UnixNanos(0), end: UnixNanos(100), low: 0.0, high: 10.0, width, height }
     }
 
     #[test]
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn cells_as_high_as_a_pixel_take_one_each_however_their_prices_are_rounded() {
-        let view = View { start: UnixNanos(0), end: UnixNanos(1), low: 0.0, high: 0.3, width: 1, height: 3 };
-        let rows = Rows::new(&view, 0.1);
+        let view = Viewport { start: UnixNanos(0), end: UnixNanos(1), low: 0.0, high: 0.3, width: 1, height: 3 };
+        let rows = PriceRows::new(&view, 0.1);
         assert!(!rows.are_coarse());
         assert_eq!([0.0, 0.1, 0.2].map(|price| rows.of(price)), [(0, 0), (1, 1), (2, 2)]);
         let (first, last) = rows.of(-0.1);

@@ -1,6 +1,6 @@
 //! Levels in price buckets of another height.
 
-use super::cells::{Field, RasterError, Side, check_offsets, runs, volume};
+use super::cells::{LevelSide, RasterError, VolumeField, check_offsets, runs, volume};
 
 /// Levels in price buckets: price and volume of each, and where each snapshot starts.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,14 +20,14 @@ pub fn regroup<const F: usize>(
     offsets: &[i64],
     split: &[i64],
     step: f64,
-    field: Field,
-    side: Side,
+    field: VolumeField,
+    side: LevelSide,
 ) -> Result<Regrouped, RasterError> {
     check_offsets(offsets, levels.len(), split)?;
     if !(step.is_finite() && step > 0.0) {
         return Err(RasterError::Height(step));
     }
-    if let Field::At(place) = field
+    if let VolumeField::At(place) = field
         && (place == 0 || place >= F)
     {
         return Err(RasterError::Field(place));
@@ -66,8 +66,8 @@ pub fn regroup<const F: usize>(
         }
         let count = (made.levels.len() - from) as i64;
         made.split.push(match side {
-            Side::Bids if side_runs.is_some() => count,
-            Side::Asks if side_runs.is_some() => 0,
+            LevelSide::Bids if side_runs.is_some() => count,
+            LevelSide::Asks if side_runs.is_some() => 0,
             _ => -1,
         });
         made.offsets.push(made.levels.len() as i64);
@@ -83,18 +83,18 @@ mod tests {
 
     #[test]
     fn levels_of_one_bucket_add_up() {
-        let made = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, Field::At(1), Side::Both).unwrap();
+        let made = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, VolumeField::At(1), LevelSide::Both).unwrap();
         assert_eq!(made.levels, [[0.0, 1.0], [0.2, 6.0], [0.2, 8.0], [0.4, 16.0]]);
         assert_eq!((made.offsets, made.split), (vec![0, 2, 4], vec![-1, -1]));
-        let bids = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, Field::At(1), Side::Bids).unwrap();
+        let bids = regroup(&LEVELS, &[0, 3, 5], &[2, -1], 0.2, VolumeField::At(1), LevelSide::Bids).unwrap();
         assert_eq!((bids.levels, bids.offsets, bids.split), (vec![[0.0, 1.0], [0.2, 2.0]], vec![0, 2, 2], vec![2, -1]));
     }
 
     #[test]
     fn sides_that_overlap_come_together() {
-        let made = regroup(&LEVELS, &[0, 5], &[3], 0.1, Field::At(1), Side::Both).unwrap();
+        let made = regroup(&LEVELS, &[0, 5], &[3], 0.1, VolumeField::At(1), LevelSide::Both).unwrap();
         let volumes: Vec<f64> = made.levels.iter().map(|level| level[1]).collect();
         assert_eq!(volumes, [1.0, 10.0, 4.0, 16.0]);
-        assert!(regroup(&LEVELS, &[0, 5], &[], f64::NAN, Field::At(1), Side::Both).is_err());
+        assert!(regroup(&LEVELS, &[0, 5], &[], f64::NAN, VolumeField::At(1), LevelSide::Both).is_err());
     }
 }

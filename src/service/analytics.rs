@@ -6,10 +6,10 @@ use axum::Router;
 use axum::extract::{Extension, RawQuery, State};
 use axum::routing::get;
 
-use super::answer::{Answer, Caller, Work, compute, known};
+use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
 use super::check::needs_tier;
 use super::reply;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
 use crate::protocol::query::Spelling;
@@ -17,20 +17,27 @@ use crate::protocol::query::refuse_unknown;
 use crate::protocol::{AnalyticsQuery, ErrorBody};
 
 /// The routes of the table.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<Arc<ServiceShared>> {
     ANALYTICS.iter().fold(Router::new(), |router, spec| {
         router.route(
             spec.path,
-            get(move |State(shared): State<Arc<Shared>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
-                answer(spec, shared, caller, query)
-            }),
+            get(
+                move |State(shared): State<Arc<ServiceShared>>,
+                      Extension(caller): Extension<Caller>,
+                      RawQuery(query)| { answer(spec, shared, caller, query) },
+            ),
         )
     })
 }
 
 /// What is refused, in this order: no key (401), a plan below Advanced (403), parameters that break a rule (400), no
 /// budget (429). Nothing of it costs anything.
-async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Caller, query: Option<String>) -> Answer {
+async fn answer(
+    spec: &'static AnalyticsSpec,
+    shared: Arc<ServiceShared>,
+    caller: Caller,
+    query: Option<String>,
+) -> RouteAnswer {
     let access = known(caller)?;
     if access.allowance.tier() < ANALYTICS_TIER {
         let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
@@ -42,7 +49,7 @@ async fn answer(spec: &'static AnalyticsSpec, shared: Arc<Shared>, caller: Calle
     query.check(Spelling::Wire)?;
     query.check_offset()?;
     let charge = access.charge(spec.weight)?;
-    let body = compute(&shared, Some(charge), Work::Usual, move |source| {
+    let body = compute(&shared, Some(charge), AnswerWork::Usual, move |source| {
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });

@@ -8,8 +8,8 @@ use axum::http::Response;
 use super::access::{Access, Charge, Uncharged};
 use super::link::ASKER;
 use super::reply;
-use super::response_memory::{Answered, Made};
-use super::shared::Shared;
+use super::response_memory::{Answered, MadeBody};
+use super::shared::ServiceShared;
 use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
@@ -23,7 +23,7 @@ pub(super) struct Caller(pub(super) Option<Arc<Access>>);
 pub(super) struct BudgetOfBody(pub(super) Usage);
 
 /// What a route gives.
-pub(super) type Answer = Result<Response<Body>, Refused>;
+pub(super) type RouteAnswer = Result<Response<Body>, Refused>;
 
 /// An error on its way out, and the budget that it goes by, where it does.
 pub(super) struct Refused(ErrorBody, Option<BudgetOfBody>);
@@ -73,7 +73,7 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
 
 /// How much work an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum AnswerWork {
     /// Some milliseconds: it never waits for others that are more.
     Light,
     /// As most.
@@ -95,24 +95,24 @@ impl Drop for Stopping {
 /// in time keeps the charge: errors, panics and late answers cost nothing. Work of which nobody waits for the answer any
 /// more, because it is late or its asker hung up, stops soon.
 pub(super) async fn compute<F, T>(
-    shared: &Shared,
+    shared: &ServiceShared,
     charge: Option<Charge>,
-    amount: Work,
+    amount: AnswerWork,
     work: F,
 ) -> Result<Answered, ErrorBody>
 where
     F: FnOnce(&Market) -> Result<T, ErrorBody> + Send + 'static,
-    T: Into<Made> + Send + 'static,
+    T: Into<MadeBody> + Send + 'static,
 {
     let charge = charge.map(Arc::new);
     let stop = Stop::default();
     let stopping = Stopping(stop.clone());
     let running = async {
         let long = match amount {
-            Work::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
-            Work::Usual | Work::Light => None,
+            AnswerWork::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
+            AnswerWork::Usual | AnswerWork::Light => None,
         };
-        let places = if amount == Work::Light { &shared.light_computations } else { &shared.computations };
+        let places = if amount == AnswerWork::Light { &shared.light_computations } else { &shared.computations };
         let Ok(permit) = Arc::clone(places).acquire_owned().await else {
             return Err(stopped());
         };
@@ -162,8 +162,8 @@ async fn hung_up() {
 
 /// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
 /// Only for what is known to be short: until it is done, the connections of this thread wait.
-pub(super) async fn compute_here<T: Into<Made>>(
-    shared: &Shared,
+pub(super) async fn compute_here<T: Into<MadeBody>>(
+    shared: &ServiceShared,
     charge: Charge,
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {

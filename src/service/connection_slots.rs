@@ -23,7 +23,7 @@ struct Waiting {
 
 /// What a connection is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum SlotState {
     /// For a request's head, since this ticket was drawn.
     Waiting(u64),
     /// A request is being answered.
@@ -35,7 +35,7 @@ enum State {
 /// The slot of one connection, held until it is dropped.
 pub(super) struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     closing: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
@@ -79,14 +79,14 @@ impl ConnectionSlots {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, closing: &Arc<Notify>) -> State {
+    fn enter(&self, closing: &Arc<Notify>) -> SlotState {
         let mut waiting = self.lock();
         let ticket = waiting.next;
         waiting.next += 1;
         waiting.by_age.insert(ticket, Arc::clone(closing));
         drop(waiting);
         self.begun.notify_one();
-        State::Waiting(ticket)
+        SlotState::Waiting(ticket)
     }
 }
 
@@ -99,18 +99,18 @@ impl ConnectionSlot {
 
     /// A request's head has come.
     pub(super) fn busy(&self) {
-        self.turn(State::Busy);
+        self.turn(SlotState::Busy);
     }
 
     /// All of the request's answer has been handed over; its last bytes may still be on their way.
     pub(super) fn answered(&self) {
-        self.turn(State::Answered);
+        self.turn(SlotState::Answered);
     }
 
     /// All that was to be written has been. Where that was an answer, the connection waits for the next request.
     pub(super) fn flushed(&self) {
         let mut state = self.state();
-        if *state == State::Answered {
+        if *state == SlotState::Answered {
             *state = self.slots.enter(&self.closing);
         }
     }
@@ -118,14 +118,14 @@ impl ConnectionSlot {
     /// Nothing is under way, whatever was.
     pub(super) fn waits(&self) {
         let mut state = self.state();
-        if !matches!(*state, State::Waiting(_)) {
+        if !matches!(*state, SlotState::Waiting(_)) {
             *state = self.slots.enter(&self.closing);
         }
     }
 
     /// Whether no request is under way.
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(*self.state(), State::Waiting(_))
+        matches!(*self.state(), SlotState::Waiting(_))
     }
 
     /// Ends when the connection has to make room.
@@ -133,21 +133,21 @@ impl ConnectionSlot {
         self.closing.notified().await;
     }
 
-    fn turn(&self, next: State) {
+    fn turn(&self, next: SlotState) {
         let last = std::mem::replace(&mut *self.state(), next);
-        if let State::Waiting(ticket) = last {
+        if let SlotState::Waiting(ticket) = last {
             self.slots.lock().by_age.remove(&ticket);
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.turn(State::Busy);
+        self.turn(SlotState::Busy);
     }
 }
 

@@ -86,16 +86,16 @@ pub struct FaultError {
 /// The switch of a service's faults. Off until a rule is added, and then it costs nothing; clones switch the same service.
 /// Of the rules that hit a request every latency counts, and of the other faults the one that was added first.
 #[derive(Debug, Clone, Default)]
-pub struct FaultSwitch(Arc<Inner>);
+pub struct FaultSwitch(Arc<FaultInner>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct FaultInner {
     on: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct FaultState {
     rules: Vec<Armed>,
     random: fastrand::Rng,
     injected: u64,
@@ -138,7 +138,7 @@ impl AddedRule {
     }
 }
 
-impl Default for State {
+impl Default for FaultState {
     /// Seed 0, so that a test that names none is repeatable.
     fn default() -> Self {
         Self { rules: Vec::new(), random: fastrand::Rng::with_seed(0), injected: 0 }
@@ -197,7 +197,7 @@ impl FaultSwitch {
             return None;
         }
         let mut state = self.lock();
-        let State { rules, random, injected } = &mut *state;
+        let FaultState { rules, random, injected } = &mut *state;
         let mut picked = Injected::default();
         let mut hit = false;
         for armed in rules.iter_mut().filter(|armed| path.starts_with(&armed.rule.path)) {
@@ -227,7 +227,7 @@ impl FaultSwitch {
         hit.then_some(picked)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FaultState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,6 @@ use axum::body::{Body, HttpBody, to_bytes};
 use axum::http::header::{CONNECTION, DATE, HOST, ORIGIN, TRANSFER_ENCODING, UPGRADE};
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Method, Request, Response, Version};
-use axum::response::IntoResponse;
 use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -20,15 +19,15 @@ use hyper_util::service::TowerToHyperService;
 use super::access::Access;
 use super::answer::{BudgetOfBody, Caller};
 use super::faults::{Fault, Injected, header};
-use super::journal::Entry;
+use super::journal::JournalEntry;
 use super::link::Link;
 use super::log;
 use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use crate::clock::UnixSecond;
 use crate::protocol::ErrorBody;
-use crate::protocol::wire::{KEY_HEADER, POINTS_PATH};
+use crate::protocol::wire::KEY_HEADER;
 
 /// Longest path and query that is read.
 pub(super) const MAX_TARGET: usize = 16 * 1024;
@@ -37,12 +36,12 @@ const MAX_BODY: usize = 64 * 1024;
 
 /// What every request passes on its way to its route and back.
 pub(super) struct Front {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceShared>,
     routes: TowerToHyperService<Router>,
 }
 
 impl Front {
-    pub(super) fn new(shared: Shared) -> Self {
+    pub(super) fn new(shared: ServiceShared) -> Self {
         let shared = Arc::new(shared);
         Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&shared))), shared }
     }
@@ -58,7 +57,7 @@ impl Front {
         let bodiless = request.method() == Method::HEAD;
         let (method, target) = (request.method().clone(), request.uri().to_string().into());
         let (response, access) = self.serve(link, request).await;
-        let entry = Entry {
+        let entry = JournalEntry {
             time,
             peer,
             method,
@@ -106,7 +105,7 @@ impl Front {
     }
 }
 
-impl Shared {
+impl ServiceShared {
     /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
     /// here.
     fn dated(&self, mut response: Response<Body>) -> Response<Body> {
@@ -157,11 +156,6 @@ impl Asked<'_> {
     }
 
     async fn route(mut self) -> Response<Body> {
-        if self.request.uri().path() == POINTS_PATH && self.request.method() == Method::GET {
-            // Nearly every request goes there: the router would take longer than a short answer.
-            let query = self.request.uri().query().unwrap_or_default();
-            return routes::points(&self.front.shared, Caller(self.access), query).await.into_response();
-        }
         let extensions = self.request.extensions_mut();
         extensions.insert(Caller(self.access));
         extensions.insert(self.link);

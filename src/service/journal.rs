@@ -18,7 +18,7 @@ const MAX_TEXT: usize = 16 * 1024 * 1024;
 
 /// One request as it came. Keys in it are hidden when it is read: that takes longer than a short answer.
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     pub(super) time: UnixNanos,
     pub(super) peer: IpAddr,
     pub(super) method: Method,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) microseconds: u64,
 }
 
-impl Entry {
+impl JournalEntry {
     /// Bytes of what the peer chose.
     fn text(&self) -> usize {
         self.method.as_str().len() + self.target.len()
@@ -41,15 +41,15 @@ impl Entry {
 /// also when it has stopped.
 #[derive(Clone)]
 pub struct Journal {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<KeptEntries>>,
     keys: Arc<KeyRing>,
     most: usize,
     longest: usize,
 }
 
 #[derive(Default)]
-struct Kept {
-    entries: VecDeque<Entry>,
+struct KeptEntries {
+    entries: VecDeque<JournalEntry>,
     text: usize,
     left_out: u64,
     spent: Weight,
@@ -72,7 +72,7 @@ impl Journal {
     }
 
     /// Keeps a request, and counts its weight.
-    pub(super) fn add(&self, entry: Entry) {
+    pub(super) fn add(&self, entry: JournalEntry) {
         let mut kept = self.kept();
         kept.spent += entry.weight;
         kept.text += entry.text();
@@ -103,11 +103,11 @@ impl Journal {
 
     /// Forgets all requests and their weight. Budgets stay as they are.
     pub fn clear(&self) {
-        *self.kept() = Kept::default();
+        *self.kept() = KeptEntries::default();
     }
 
     /// A request without keys.
-    pub(super) fn redacted(&self, entry: &Entry) -> AccessRecord {
+    pub(super) fn redacted(&self, entry: &JournalEntry) -> AccessRecord {
         let (method, target) = redacted_request_line(entry.method.as_str(), &entry.target, self.longest, &self.keys);
         AccessRecord {
             time: entry.time,
@@ -123,7 +123,7 @@ impl Journal {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptEntries> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::connection_slots::ConnectionSlot;
-use super::wire::Watch;
+use super::wire::ConnectionWatch;
 
 /// How long a peer that has ended its side of the connection is still answered: one that has said all it will does that as
 /// one that hangs up does.
@@ -25,7 +25,7 @@ pub(super) struct Link {
     pub(super) peer: IpAddr,
     pub(super) stop: watch::Receiver<bool>,
     pub(super) slot: Arc<ConnectionSlot>,
-    pub(super) watch: Watch,
+    pub(super) watch: ConnectionWatch,
 }
 
 impl Link {

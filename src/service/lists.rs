@@ -8,29 +8,36 @@ use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, Caller, Work, compute, known};
+use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
 use super::reply;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use crate::encode;
 use crate::protocol::discovery::ListEndpoint;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, ErrorBody, Filters, LISTS};
 
 /// The routes of the table.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<Arc<ServiceShared>> {
     LISTS.iter().fold(Router::new(), |router, row| {
         router.route(
             row.path,
-            get(move |State(shared): State<Arc<Shared>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
-                answer(row, shared, caller, query)
-            }),
+            get(
+                move |State(shared): State<Arc<ServiceShared>>,
+                      Extension(caller): Extension<Caller>,
+                      RawQuery(query)| { answer(row, shared, caller, query) },
+            ),
         )
     })
 }
 
 /// What is refused, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one: a
 /// server error, as on the live service (section 7).
-async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller, query: Option<String>) -> Answer {
+async fn answer(
+    row: &'static ListEndpoint,
+    shared: Arc<ServiceShared>,
+    caller: Caller,
+    query: Option<String>,
+) -> RouteAnswer {
     known(caller)?;
     let now = shared.clock.now();
     let filters = Filters::parse(&query.unwrap_or_default());
@@ -43,7 +50,7 @@ async fn answer(row: &'static ListEndpoint, shared: Arc<Shared>, caller: Caller,
         );
         return Err(ErrorBody::internal(message).into());
     }
-    let body = compute(&shared, None, Work::Light, move |source| {
+    let body = compute(&shared, None, AnswerWork::Light, move |source| {
         let list = source.list(row.list, &filters, now)?;
         let mut body = Map::new();
         if list.as_array().is_none_or(|entries| !entries.is_empty()) {

@@ -25,7 +25,7 @@ const STANDARD_ERROR: &str = "-";
 
 /// One line.
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     /// The service's time, ISO 8601, UTC.
     time: String,
     peer: Option<String>,
@@ -109,10 +109,10 @@ fn named(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot open the access log {}: {error}", path.display()))
 }
 
-fn line(record: &AccessRecord) -> Line<'_> {
+fn line(record: &AccessRecord) -> LogLine<'_> {
     // Milliseconds are enough to read, and every time of the service has them.
     let time = Timestamp::from_millisecond(record.time.0.div_euclid(1_000_000));
-    Line {
+    LogLine {
         time: time.map_or_else(|_| record.time.0.to_string(), |time| format!("{time:.3}")),
         peer: record.peer.map(|peer| peer.to_string()),
         key_name: record.holder.as_deref(),

@@ -28,7 +28,7 @@ impl ResponseMemory {
 
     /// Waits until the memory holds the body. One that is larger than all of it takes all of it, until its last pieces are
     /// on their way.
-    pub(super) async fn hold(&self, body: Made) -> Option<Answered> {
+    pub(super) async fn hold(&self, body: MadeBody) -> Option<Answered> {
         let length: usize = body.0.iter().map(Vec::len).sum();
         if length <= SMALL {
             return Some(Answered { pieces: body.0.into_iter().map(Bytes::from).collect(), left: length as u64 });
@@ -39,7 +39,7 @@ impl ResponseMemory {
         // From the last one on: where there are too few shares for all, those that are sent first go without.
         for bytes in body.0.into_iter().rev() {
             let share = shares.split(shares.num_permits().min(kibibytes(bytes.len()) as usize));
-            pieces.push_front(Bytes::from_owner(Piece { bytes, _share: share }));
+            pieces.push_front(Bytes::from_owner(BodyPiece { bytes, _share: share }));
         }
         Some(Answered { pieces, left: length as u64 })
     }
@@ -51,27 +51,27 @@ fn kibibytes(bytes: usize) -> u32 {
 }
 
 /// A body as it was made, whole or in pieces.
-pub(super) struct Made(Vec<Vec<u8>>);
+pub(super) struct MadeBody(Vec<Vec<u8>>);
 
-impl From<Vec<u8>> for Made {
+impl From<Vec<u8>> for MadeBody {
     fn from(whole: Vec<u8>) -> Self {
         Self(vec![whole])
     }
 }
 
-impl From<Vec<Vec<u8>>> for Made {
+impl From<Vec<Vec<u8>>> for MadeBody {
     fn from(pieces: Vec<Vec<u8>>) -> Self {
         Self(pieces)
     }
 }
 
 /// A piece of a body with its share of the memory, which it gives back when its last byte has been written.
-struct Piece {
+struct BodyPiece {
     bytes: Vec<u8>,
     _share: Option<OwnedSemaphorePermit>,
 }
 
-impl AsRef<[u8]> for Piece {
+impl AsRef<[u8]> for BodyPiece {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }

@@ -8,13 +8,13 @@ use axum::extract::{Extension, RawQuery, Request, State};
 use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method, Response, StatusCode};
 use axum::middleware::Next;
-use axum::routing::{any, get};
+use axum::routing::get;
 use axum::{Router, middleware};
 
-use super::answer::{Answer, BudgetOfBody, Caller, Work, compute, compute_here, known};
+use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use super::{analytics, lists, openapi, reply, stream};
 use crate::encode;
 use crate::market::Market;
@@ -23,10 +23,10 @@ use crate::protocol::query::{MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
-/// Every route, except that GET of the points is answered before a request comes here: see [`super::front::Front`].
-pub(super) fn router(shared: Arc<Shared>) -> Router {
+/// Every route.
+pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
     Router::new()
-        .route(POINTS_PATH, any(not_allowed))
+        .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
         .route(USAGE_PATH, get(usage))
         .merge(lists::routes())
@@ -40,10 +40,14 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
 }
 
 /// `GET /v1/points`.
-pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answer {
-    let access = known(caller)?;
+async fn points(
+    State(shared): State<Arc<ServiceShared>>,
+    Extension(caller): Extension<Caller>,
+    RawQuery(query): RawQuery,
+) -> RouteAnswer {
+    let (access, shared) = (known(caller)?, &*shared);
     let now = shared.clock.now();
-    let readable = readable(query)?;
+    let readable = readable(&query.unwrap_or_default())?;
     let follows_files = shared.source.follows_files();
     if !follows_files {
         shared.source.check(&readable.query, now)?;
@@ -58,7 +62,7 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
             }
             Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
         };
-        compute(shared, None, Work::Light, check).await?;
+        compute(shared, None, AnswerWork::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
@@ -70,11 +74,11 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
     // Files that may have to be read are no work for this thread.
     let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
-        Work::Long
+        AnswerWork::Long
     } else if Market::is_light(&query, now) {
-        Work::Light
+        AnswerWork::Light
     } else {
-        Work::Usual
+        AnswerWork::Usual
     };
     let work = move |source: &Market| {
         let series = source.points(&query, now)?;
@@ -89,22 +93,22 @@ pub(super) async fn points(shared: &Shared, caller: Caller, query: &str) -> Answ
 }
 
 async fn markets(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServiceShared>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
-) -> Answer {
+) -> RouteAnswer {
     known(caller)?;
     let now = shared.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, Work::Light, move |source| {
+    let body = compute(&shared, None, AnswerWork::Light, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });
     Ok(reply::json(StatusCode::OK, body.await?))
 }
 
-async fn usage(Extension(caller): Extension<Caller>) -> Answer {
+async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     let usage = known(caller)?.usage();
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
     let mut response = reply::json(StatusCode::OK, body);

@@ -18,7 +18,7 @@ use super::faults::FaultSwitch;
 use super::front::{Front, MAX_TARGET};
 use super::journal::Journal;
 use super::response_memory::ResponseMemory;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -46,7 +46,7 @@ impl Service {
         let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
         let faults = FaultSwitch::default();
         let journal = Journal::new(config.kept_requests, MAX_TARGET, Arc::clone(&keys));
-        let shared = Shared {
+        let shared = ServiceShared {
             source: config.source,
             clock: config.clock,
             keys,
@@ -73,7 +73,12 @@ impl Service {
 }
 
 /// The life of the service's first thread: build the runtime, serve, wind down.
-fn run(listener: TcpListener, shared: Shared, stopped: watch::Receiver<bool>, ready: &mpsc::Sender<io::Result<()>>) {
+fn run(
+    listener: TcpListener,
+    shared: ServiceShared,
+    stopped: watch::Receiver<bool>,
+    ready: &mpsc::Sender<io::Result<()>>,
+) {
     let prepare = || {
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(WORKERS)

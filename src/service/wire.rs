@@ -25,7 +25,7 @@ pub(super) struct Wire {
 }
 
 /// Looks for the end of a connection.
-pub(super) struct Watch(Weak<OwnedReadHalf>);
+pub(super) struct ConnectionWatch(Weak<OwnedReadHalf>);
 
 impl Wire {
     pub(super) fn new(stream: TcpStream) -> Self {
@@ -33,12 +33,12 @@ impl Wire {
         Self { incoming: Arc::new(incoming), outgoing: TokioIo::new(outgoing) }
     }
 
-    pub(super) fn watch(&self) -> Watch {
-        Watch(Arc::downgrade(&self.incoming))
+    pub(super) fn watch(&self) -> ConnectionWatch {
+        ConnectionWatch(Arc::downgrade(&self.incoming))
     }
 }
 
-impl Watch {
+impl ConnectionWatch {
     /// Ends when the peer has ended its side, as it does when it hangs up.
     pub(super) async fn ended(&self) {
         let Some(incoming) = self.0.upgrade() else { return };

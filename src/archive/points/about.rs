@@ -10,7 +10,7 @@ use super::archive::Archive;
 use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
 use super::key::VERSION;
-use super::ledger::{self, Ledger};
+use super::ledger::{self, KeyLedger};
 use super::part_file;
 use super::store::{Found, Version, own};
 
@@ -19,7 +19,7 @@ const FORMAT: &str = "marketpoints archive";
 const TRIES: usize = 5;
 
 #[derive(Serialize, Deserialize)]
-struct About {
+struct AboutArchive {
     format: String,
     version: u32,
     source: String,
@@ -28,7 +28,7 @@ struct About {
     check: Option<String>,
 }
 
-impl About {
+impl AboutArchive {
     fn new(source: &str) -> Self {
         let check = sha256(format!("{FORMAT}\n{VERSION}\n{source}").as_bytes());
         Self { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned(), check: Some(check) }
@@ -98,7 +98,8 @@ impl Archive {
         let fault = |state, problem: &str| Err(ArchiveFault::file(&file(), state, problem));
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         // By its checksum it is ours and of this version, whatever a flipped bit made of the rest.
-        let is_right = |source: &str| text("check").map(|check| About::new(source).check.as_deref() == Some(check));
+        let is_right =
+            |source: &str| text("check").map(|check| AboutArchive::new(source).check.as_deref() == Some(check));
         let is_ours = text("source").and_then(is_right) == Some(true);
         if value.get("format").and_then(Value::as_str).is_some_and(|format| format != FORMAT) {
             if is_ours {
@@ -112,7 +113,7 @@ impl Archive {
             }
             return fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one");
         }
-        Ok(match serde_json::from_value::<About>(value) {
+        Ok(match serde_json::from_value::<AboutArchive>(value) {
             Ok(about) if about.version == VERSION && (is_ours || about.check.is_none()) => {
                 FoundSource::Source { source: about.source, is_checked: is_ours, found }
             }
@@ -130,7 +131,7 @@ impl Archive {
                 Ok(None) | Err(ArchiveFault::File { .. }) => continue,
                 Err(fault) => return Err(fault),
             };
-            known.extend(Ledger::parse(&name, &found.bytes).ok().map(|ledger| ledger.source));
+            known.extend(KeyLedger::parse(&name, &found.bytes).ok().map(|ledger| ledger.source));
         }
         if known.is_empty() {
             // One file of each query is enough.
@@ -205,8 +206,8 @@ impl Archive {
     }
 
     fn write_about(&self, source: &str, owner: &str, seen: &Version) -> Result<(), ArchiveFault> {
-        let bytes =
-            serde_json::to_vec_pretty(&About::new(source)).map_err(|error| ArchiveFault::access(&file(), &error))?;
+        let bytes = serde_json::to_vec_pretty(&AboutArchive::new(source))
+            .map_err(|error| ArchiveFault::access(&file(), &error))?;
         if *seen != Version::Absent {
             return self.store.stage(owner, &file(), bytes)?.place(seen).map(|_| ());
         }

@@ -8,11 +8,11 @@ use bytes::Bytes;
 
 use super::coverage::gaps;
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
-use super::ledger::{self, Ledger};
+use super::key::ArchiveKey;
+use super::ledger::{self, KeyLedger};
 use super::part_file;
 use super::scan::Scan;
-use super::store::{Address, Folder, Found, Objects, Store};
+use super::store::{Address, ArchiveStore, Folder, Found, Objects};
 use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::Series;
 use crate::protocol::PointsQuery;
@@ -26,7 +26,7 @@ const LONGEST_LEASE: Duration = Duration::from_secs(SECONDS_PER_DAY.unsigned_abs
 /// An archive of one service's points.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn ArchiveStore>,
     pub(super) path: PathBuf,
     pub(super) plain_options: Option<Vec<(String, String)>>,
 }
@@ -70,12 +70,12 @@ impl Archive {
     }
 
     /// The key of a query for what is kept; `None` for a query that cannot be kept, and while nothing is kept.
-    pub fn key(&self, query: &PointsQuery) -> Result<Option<Key>, ArchiveFault> {
-        Ok(self.source()?.and_then(|source| Key::new(&source, query)))
+    pub fn key(&self, query: &PointsQuery) -> Result<Option<ArchiveKey>, ArchiveFault> {
+        Ok(self.source()?.and_then(|source| ArchiveKey::new(&source, query)))
     }
 
     /// The windows of bucket starts that were asked.
-    pub fn asked(&self, key: &Key) -> Result<Vec<Window>, ArchiveFault> {
+    pub fn asked(&self, key: &ArchiveKey) -> Result<Vec<Window>, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
         Ok(self.settled(key, ledger)?.asked())
     }
@@ -85,7 +85,7 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::NotAsked`] where a part of the window was never asked, [`ArchiveFault::File`] where a file is not
     /// what was written.
-    pub fn read<'a>(&self, key: &Key, scan: impl Into<Scan<'a>>) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read<'a>(&self, key: &ArchiveKey, scan: impl Into<Scan<'a>>) -> Result<Vec<Series>, ArchiveFault> {
         let scan @ Scan { window, .. } = scan.into();
         let mut before = None;
         loop {
@@ -109,14 +109,14 @@ impl Archive {
         }
     }
 
-    pub(super) fn ledger(&self, key: &str) -> Result<Option<(Ledger, Found)>, ArchiveFault> {
+    pub(super) fn ledger(&self, key: &str) -> Result<Option<(KeyLedger, Found)>, ArchiveFault> {
         let Some(found) = self.store.read(&ledger::name(key))? else { return Ok(None) };
-        Ok(Some((Ledger::parse(key, &found.bytes)?, found)))
+        Ok(Some((KeyLedger::parse(key, &found.bytes)?, found)))
     }
 
     /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as kept. Nobody
     /// pays for it again, so that no plan may count it.
-    pub(super) fn settled(&self, key: &Key, mut ledger: Ledger) -> Result<Ledger, ArchiveFault> {
+    pub(super) fn settled(&self, key: &ArchiveKey, mut ledger: KeyLedger) -> Result<KeyLedger, ArchiveFault> {
         for (partition, pending) in ledger.pending.clone() {
             let found = self.store.read(&ledger::part_name(key, &partition))?;
             ledger.settle(key, &partition, pending.is(found.as_ref()));
@@ -125,7 +125,7 @@ impl Archive {
     }
 
     /// Why a file that is not what the ledger names is none, and what mends it.
-    pub(super) fn strange(&self, key: &Key, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+    pub(super) fn strange(&self, key: &ArchiveKey, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
         let Some(bytes) = bytes else {
             return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
         };

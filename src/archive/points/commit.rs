@@ -7,9 +7,9 @@ use bytes::Bytes;
 use super::archive::Archive;
 use super::coverage::{add_all, within};
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::key_writer::KeyWriter;
-use super::ledger::{self, Ledger, Part, Pending, part_name};
+use super::ledger::{self, KeyLedger, LedgerPart, Pending, part_name};
 use super::part_file;
 use super::partition::{Partition, named, partitions, touches};
 use super::rows::{joined, keep};
@@ -42,12 +42,12 @@ impl Archive {
     /// # Errors
     /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
     /// cannot be written; [`ArchiveFault::File`] when it holds a link in place of a file or folder.
-    pub fn try_writer(&self, key: &Key) -> Result<Option<KeyWriter>, ArchiveFault> {
+    pub fn try_writer(&self, key: &ArchiveKey) -> Result<Option<KeyWriter>, ArchiveFault> {
         let Some(lock) = self.store.try_lock(&key.name)? else { return Ok(None) };
         self.store.check(&key.folder())?;
         let aside = self.claim(&key.source, &key.name)?.into_iter().collect();
         self.store.sweep(&key.name)?;
-        let (ledger, ledger_seen) = (Ledger::new(key), Version::Absent);
+        let (ledger, ledger_seen) = (KeyLedger::new(key), Version::Absent);
         let mut writer = KeyWriter { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
         writer.load_anew(&mut Contest::default())?;
         Ok(Some(writer))
@@ -96,11 +96,11 @@ impl KeyWriter {
     }
 
     fn load(&mut self) -> Result<(), ArchiveFault> {
-        (self.ledger, self.ledger_seen) = (Ledger::new(&self.key), Version::Absent);
+        (self.ledger, self.ledger_seen) = (KeyLedger::new(&self.key), Version::Absent);
         let name = ledger::name(&self.key.name);
         match self.archive.store.read(&name)? {
             None => self.rebuild()?,
-            Some(found) => match Ledger::parse(&self.key.name, &found.bytes) {
+            Some(found) => match KeyLedger::parse(&self.key.name, &found.bytes) {
                 Ok(ledger) => (self.ledger, self.ledger_seen) = (ledger, found.version),
                 Err(ArchiveFault::File { state: FileState::Damaged, problem, .. }) => {
                     self.ledger_seen = self.set_aside(&name, &found, &problem)?;
@@ -167,7 +167,7 @@ impl KeyWriter {
             } else {
                 // Where files cannot go, a file without rows stands for none.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
-                let part = Part::of(&bytes, rows(&series) as u64);
+                let part = LedgerPart::of(&bytes, rows(&series) as u64);
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
                 coming.push(NewFile { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
@@ -229,7 +229,7 @@ impl KeyWriter {
         match part_file::examine(&self.key, &name, &found.bytes) {
             // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
             Ok((windows, rows)) => {
-                let part = Part::of(&found.bytes, rows);
+                let part = LedgerPart::of(&found.bytes, rows);
                 self.ledger.parts.insert(partition.to_owned(), part);
                 if known.is_some() {
                     self.adopt_vintages()?;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::archive::Archive;
 use super::coverage::within;
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::partition::partitions;
 use super::revision::Cell;
 use super::verify::Content;
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME, Series};
-use crate::protocol::{DataType, Grid, PointsQuery, SeriesId};
+use crate::protocol::{BucketGrid, DataType, PointsQuery, SeriesId};
 
 /// Sums agree up to this share of their size: they were added in another order.
 const TOLERANCE: f64 = 1e-9;
@@ -30,7 +30,7 @@ enum Fold {
 #[derive(Debug, Clone)]
 pub struct Inconsistency {
     /// Of which query.
-    pub key: Key,
+    pub key: ArchiveKey,
     /// Wire name of the interval of the finer buckets.
     pub finer: &'static str,
     /// Whose.
@@ -55,7 +55,7 @@ pub struct Consistency {
 }
 
 /// Which columns of a type the finer buckets make, and how; none where they do not.
-fn folds(key: &Key) -> &'static [(&'static str, Fold)] {
+fn folds(key: &ArchiveKey) -> &'static [(&'static str, Fold)] {
     let query = key.query();
     // Means over exchanges are weighted anew in each bucket, and filled gaps begin where nothing was traded.
     if query.group_by.is_some() || query.gapfill || query.session.is_some() {
@@ -116,12 +116,12 @@ impl Archive {
 }
 
 /// What a query asks, whatever its interval.
-fn without_interval(key: &Key) -> String {
+fn without_interval(key: &ArchiveKey) -> String {
     PointsQuery { interval: None, ..key.query().clone() }.to_query_string()
 }
 
 /// Whether several intervals of a query make one of another, which asks the same.
-fn is_finer(fine: &Key, coarse: &Key) -> bool {
+fn is_finer(fine: &ArchiveKey, coarse: &ArchiveKey) -> bool {
     let (one, other) = (coarse.interval().seconds, fine.interval().seconds);
     other < one && one % other == 0
 }
@@ -141,11 +141,17 @@ fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
 }
 
 /// Two series of one market, of which one may have no rows.
-type Pair<'a> = (Option<&'a Series>, Option<&'a Series>);
+type SeriesPair<'a> = (Option<&'a Series>, Option<&'a Series>);
 
 impl Consistency {
-    fn compare(&mut self, coarse_key: &Key, fine_key: &Key, (coarse, fine): (&[Series], &[Series]), window: Window) {
-        let mut pairs: BTreeMap<Vec<(String, String)>, Pair<'_>> = BTreeMap::new();
+    fn compare(
+        &mut self,
+        coarse_key: &ArchiveKey,
+        fine_key: &ArchiveKey,
+        (coarse, fine): (&[Series], &[Series]),
+        window: Window,
+    ) {
+        let mut pairs: BTreeMap<Vec<(String, String)>, SeriesPair<'_>> = BTreeMap::new();
         for one in coarse {
             pairs.entry(bare(&one.id)).or_default().0 = Some(one);
         }
@@ -195,7 +201,7 @@ fn bare(id: &SeriesId) -> Vec<(String, String)> {
 }
 
 /// The rows of each bucket, by its start.
-fn starts_of(grid: Grid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
+fn starts_of(grid: BucketGrid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
     let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     for (row, time) in series.into_iter().flat_map(|series| series.timestamps.iter().enumerate()) {
         let start = grid.floor(UnixNanos(*time).second().0);
@@ -266,7 +272,13 @@ mod tests {
 
     fn content(interval: &str, windows: &[Window]) -> Content {
         let query = PointsQuery::parse(&format!("type=TRADE_AGG&exchange=A&rawSymbol=B&interval={interval}")).unwrap();
-        Content { key: Key::new("here", &query).unwrap(), windows: windows.to_vec(), rows: 0, bytes: 0, files: 0 }
+        Content {
+            key: ArchiveKey::new("here", &query).unwrap(),
+            windows: windows.to_vec(),
+            rows: 0,
+            bytes: 0,
+            files: 0,
+        }
     }
 
     #[test]
@@ -304,8 +316,9 @@ mod tests {
 
     #[test]
     fn an_hour_is_no_finer_than_itself_and_another_query_is_another() {
-        let key =
-            |text: &str| Key::new("here", &PointsQuery::parse(&format!("type=TRADE_AGG&{text}")).unwrap()).unwrap();
+        let key = |text: &str| {
+            ArchiveKey::new("here", &PointsQuery::parse(&format!("type=TRADE_AGG&{text}")).unwrap()).unwrap()
+        };
         let hour = key("rawSymbol=B&interval=HOUR");
         assert!(is_finer(&key("rawSymbol=B&interval=MINUTE"), &hour));
         assert!(!is_finer(&hour, &hour));

@@ -2,7 +2,7 @@
 
 use super::archive::Archive;
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use super::ledger::part_name;
 use super::partition::touches;
 use crate::clock::{UnixNanos, Window};
@@ -21,7 +21,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a file that is read is not what was written.
-    pub fn edge(&self, key: &Key, window: Window, edge: Edge) -> Result<Option<UnixNanos>, ArchiveFault> {
+    pub fn edge(&self, key: &ArchiveKey, window: Window, edge: Edge) -> Result<Option<UnixNanos>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
             // Their names are the days on which they begin, in order.
             let mut partitions: Vec<&String> = ledger.parts.keys().filter(|name| touches(key, name, window)).collect();

@@ -6,14 +6,14 @@
 use super::checksum::sha256;
 use super::path_names::{hive, hive_null};
 use crate::clock::UnixSecond;
-use crate::protocol::{DataType, Grid, Interval, PointsQuery, Shape, TypeSpec};
+use crate::protocol::{BucketGrid, DataType, Interval, PointsQuery, Shape, TypeSpec};
 
 /// Version of what files and ledgers look like; part of every key, so that versions never mix.
 pub(super) const VERSION: u32 = 1;
 
 /// What a part of an archive is of.
 #[derive(Debug, Clone)]
-pub struct Key {
+pub struct ArchiveKey {
     /// Hash of everything below: a name for files.
     pub(super) name: String,
     /// Which service the data are from.
@@ -23,15 +23,15 @@ pub struct Key {
     pub(super) interval: &'static Interval,
     pub(super) spec: Option<&'static TypeSpec>,
     /// When a row is closed: with its bucket, or with the session of a market profile.
-    grid: Grid,
+    grid: BucketGrid,
 }
 
-impl Key {
+impl ArchiveKey {
     /// The key of a query at a source; `None` for what cannot be kept, because nobody knows when it is closed: an
     /// unknown interval or session.
     pub fn new(source: &str, query: &PointsQuery) -> Option<Self> {
         let interval = Interval::find(query.interval.as_deref()?)?;
-        let grid = Grid::of(query.session.as_deref(), interval)?;
+        let grid = BucketGrid::of(query.session.as_deref(), interval)?;
         let mut exchanges = query.exchanges.clone();
         exchanges.sort_unstable();
         let mut extra = query.extra.clone();
@@ -67,7 +67,7 @@ impl Key {
     }
 
     /// What one of its rows covers: a bucket, or a session.
-    pub fn grid(&self) -> Grid {
+    pub fn grid(&self) -> BucketGrid {
         self.grid
     }
 
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    fn key(query: &PointsQuery) -> Key {
-        Key::new("https://host", query).unwrap()
+    fn key(query: &PointsQuery) -> ArchiveKey {
+        ArchiveKey::new("https://host", query).unwrap()
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
                 key(&query).name
             })
             .collect();
-        names.push(Key::new("https://other", &candles()).unwrap().name);
+        names.push(ArchiveKey::new("https://other", &candles()).unwrap().name);
         names.sort_unstable();
         let before = names.len();
         names.dedup();
@@ -269,6 +269,6 @@ mod tests {
             key(&with(Some("TPO_SESSION_MONTHLY"))).grid().end(at("2026-02-01T00:00:00Z")),
             at("2026-03-01T00:00:00Z")
         );
-        assert!(Key::new("s", &with(Some("TPO_SESSION_LUNAR"))).is_none(), "nobody knows when that is closed");
+        assert!(ArchiveKey::new("s", &with(Some("TPO_SESSION_LUNAR"))).is_none(), "nobody knows when that is closed");
     }
 }

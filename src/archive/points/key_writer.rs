@@ -3,8 +3,8 @@
 use super::archive::Archive;
 use super::coverage::{gaps, within};
 use super::fault::ArchiveFault;
-use super::key::Key;
-use super::ledger::{self, Ledger};
+use super::key::ArchiveKey;
+use super::ledger::{self, KeyLedger};
 use super::partition::partitions;
 use super::rows::joined;
 use super::store::{Found, Lock, Version};
@@ -15,8 +15,8 @@ use crate::columns::Series;
 #[derive(Debug)]
 pub struct KeyWriter {
     pub(super) archive: Archive,
-    pub(super) key: Key,
-    pub(super) ledger: Ledger,
+    pub(super) key: ArchiveKey,
+    pub(super) ledger: KeyLedger,
     /// The ledger that a new one takes the place of.
     pub(super) ledger_seen: Version,
     /// Files that were set aside, each with what was wrong.

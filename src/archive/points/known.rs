@@ -4,7 +4,7 @@
 //! known so long after their close: at most twice as long as they really were, and never sooner.
 
 use super::coverage::{gaps, within};
-use super::key::Key;
+use super::key::ArchiveKey;
 use crate::clock::{MICROS_PER_SECOND, UnixMicros, UnixSecond, Window};
 
 /// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
@@ -12,14 +12,14 @@ const PROMPT: i64 = 3_600;
 
 /// Buckets, each known since `at` and since `lag` after its close, whichever is later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct KnownBuckets {
     pub(super) window: Window,
     at: UnixMicros,
     /// Seconds.
     lag: i64,
 }
 
-impl Known {
+impl KnownBuckets {
     /// Buckets known since a moment.
     fn since(window: Window, at: UnixMicros) -> Self {
         Self { window, at, lag: 0 }
@@ -32,21 +32,21 @@ impl Known {
     }
 
     /// What of it was known at a moment.
-    pub(super) fn by(self, key: &Key, moment: UnixMicros) -> Option<Window> {
+    pub(super) fn by(self, key: &ArchiveKey, moment: UnixMicros) -> Option<Window> {
         let closed = key.closed(UnixMicros(moment.0.saturating_sub(self.lag * MICROS_PER_SECOND)).second()).0;
         let Window { from, to } = self.window;
         (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
     }
 
     /// The moment at which all of it was known; `None` where nobody noted it.
-    pub(super) fn whole(self, key: &Key) -> Option<UnixMicros> {
+    pub(super) fn whole(self, key: &ArchiveKey) -> Option<UnixMicros> {
         let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
         (self != Self { at: UnixMicros(0), lag: 0, ..self })
             .then(|| self.at.max(if self.lag > 0 { UnixSecond(closed()).micros() } else { UnixMicros(i64::MIN) }))
     }
 
     /// How long after their close such buckets are known; `None` where they were not asked as they closed.
-    fn promptness(&self, key: &Key) -> Option<i64> {
+    fn promptness(&self, key: &ArchiveKey) -> Option<i64> {
         if self.lag > 0 {
             return Some(self.lag);
         }
@@ -55,7 +55,7 @@ impl Known {
     }
 
     /// It and the one that follows, as one.
-    fn and(&self, next: &Self, key: &Key) -> Option<Self> {
+    fn and(&self, next: &Self, key: &ArchiveKey) -> Option<Self> {
         if self.window.to != next.window.from {
             return None;
         }
@@ -77,11 +77,11 @@ impl Known {
 }
 
 /// Notes that a window came to be known at a moment, as far as it was not before.
-pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: UnixMicros) {
+pub(super) fn note(set: &mut Vec<KnownBuckets>, key: &ArchiveKey, window: Window, at: UnixMicros) {
     let before: Vec<Window> = set.iter().map(|known| known.window).collect();
     for gap in gaps(&before, window) {
         let mut place = set.partition_point(|known| known.window.from < gap.from);
-        set.insert(place, Known::since(gap, at));
+        set.insert(place, KnownBuckets::since(gap, at));
         if let Some(both) = place.checked_sub(1).and_then(|before| set[before].and(&set[place], key)) {
             place -= 1;
             set.splice(place..place + 2, [both]);
@@ -93,7 +93,7 @@ pub(super) fn note(set: &mut Vec<Known>, key: &Key, window: Window, at: UnixMicr
 }
 
 /// Takes a window out of a set.
-pub(super) fn forget(set: &mut Vec<Known>, window: Window) {
+pub(super) fn forget(set: &mut Vec<KnownBuckets>, window: Window) {
     *set = set
         .iter()
         .flat_map(|known| gaps(&[window], known.window).into_iter().filter_map(|left| known.cut(left)))
@@ -101,11 +101,11 @@ pub(super) fn forget(set: &mut Vec<Known>, window: Window) {
 }
 
 /// Since when the buckets of some windows are known; where nobody noted it, since their close.
-pub(super) fn known_of(set: &[Known], windows: &[Window]) -> Vec<Known> {
+pub(super) fn known_of(set: &[KnownBuckets], windows: &[Window]) -> Vec<KnownBuckets> {
     let noted: Vec<Window> = set.iter().map(|known| known.window).collect();
     let mut found = Vec::new();
     for window in windows {
-        found.extend(gaps(&noted, *window).into_iter().map(|gap| Known::since(gap, UnixMicros(0))));
+        found.extend(gaps(&noted, *window).into_iter().map(|gap| KnownBuckets::since(gap, UnixMicros(0))));
         let first = set.partition_point(|known| known.window.to <= window.from);
         found.extend(set[first..].iter().map_while(|known| known.cut(*window)));
     }
@@ -135,13 +135,13 @@ mod tests {
 
     const MINUTE: i64 = 60;
 
-    fn key() -> Key {
+    fn key() -> ArchiveKey {
         let query = PointsQuery { data_type: "T".into(), interval: Some("MINUTE".into()), ..PointsQuery::default() };
-        Key::new("https://host", &query).unwrap()
+        ArchiveKey::new("https://host", &query).unwrap()
     }
 
     /// The first moment at which a bucket is known.
-    fn since(set: &[Known], bucket: i64) -> Option<i64> {
+    fn since(set: &[KnownBuckets], bucket: i64) -> Option<i64> {
         let start = bucket * MINUTE;
         let holder = set.iter().find(|known| known.window.from <= start && start < known.window.to)?;
         holder.cut(Window { from: start, to: start + MINUTE })?.whole(&key()).map(|at| at.0)

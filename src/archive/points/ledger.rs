@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::checksum::{sha256, xxh3};
 use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, is_key};
-use super::known::{Known, forget, known_of, note, shared};
+use super::key::{ArchiveKey, is_key};
+use super::known::{KnownBuckets, forget, known_of, note, shared};
 use super::store::{Found, own};
 use crate::clock::{UnixMicros, Window};
 
@@ -24,7 +24,7 @@ const VERSION: u32 = 3;
 
 /// A file as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(super) struct LedgerPart {
     pub(super) sha256: String,
     /// What reads compare; files of earlier ledgers have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +33,7 @@ pub(super) struct Part {
     pub(super) rows: u64,
 }
 
-impl Part {
+impl LedgerPart {
     /// A file of so many rows.
     pub(super) fn of(bytes: &[u8], rows: u64) -> Self {
         Self { sha256: sha256(bytes), xxh3: Some(xxh3(bytes)), bytes: bytes.len() as u64, rows }
@@ -52,7 +52,7 @@ impl Part {
 /// A file with what others took the place of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Vintage {
-    pub(super) part: Part,
+    pub(super) part: LedgerPart,
     /// When the archive learned otherwise.
     pub(super) replaced: UnixMicros,
     /// Whether what it held was dropped: a file without rows stands for it.
@@ -64,7 +64,7 @@ pub(super) struct Vintage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pending {
     /// The new file; none where the old one goes.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<LedgerPart>,
     /// What it adds to what was asked.
     windows: Vec<(i64, i64)>,
     /// When that was answered.
@@ -77,7 +77,7 @@ pub(super) struct Pending {
 
 /// One key's ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Ledger {
+pub(super) struct KeyLedger {
     format: String,
     version: u32,
     key: String,
@@ -89,7 +89,7 @@ pub(super) struct Ledger {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     learned: Vec<(i64, i64, i64, i64)>,
     /// Files by partition.
-    pub(super) parts: BTreeMap<String, Part>,
+    pub(super) parts: BTreeMap<String, LedgerPart>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) pending: BTreeMap<String, Pending>,
     /// Vintages by name, in the order in which they were replaced.
@@ -114,13 +114,13 @@ pub(super) fn key_of(name: &str) -> Option<&str> {
 }
 
 /// Name of a key's file for a partition.
-pub(super) fn part_name(key: &Key, partition: &str) -> String {
+pub(super) fn part_name(key: &ArchiveKey, partition: &str) -> String {
     format!("{}/date={partition}/part.parquet", key.folder())
 }
 
 impl Pending {
     pub(super) fn new(
-        part: Option<Part>,
+        part: Option<LedgerPart>,
         windows: &[Window],
         at: Option<UnixMicros>,
         vintage: Option<(String, Vintage)>,
@@ -138,8 +138,8 @@ impl Pending {
     }
 }
 
-impl Ledger {
-    pub(super) fn new(key: &Key) -> Self {
+impl KeyLedger {
+    pub(super) fn new(key: &ArchiveKey) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -194,7 +194,7 @@ impl Ledger {
     }
 
     /// Adds to what was asked, at a moment, where that is known.
-    pub(super) fn ask(&mut self, key: &Key, more: &[Window], at: Option<UnixMicros>) {
+    pub(super) fn ask(&mut self, key: &ArchiveKey, more: &[Window], at: Option<UnixMicros>) {
         let (mut asked, mut learned) = (self.asked(), self.learned());
         for window in more {
             if let Some(at) = at {
@@ -217,17 +217,17 @@ impl Ledger {
     }
 
     /// Since when what was asked of some windows is known.
-    pub(super) fn known(&self, windows: &[Window]) -> Vec<Known> {
+    pub(super) fn known(&self, windows: &[Window]) -> Vec<KnownBuckets> {
         known_of(&self.learned(), &shared(&self.asked(), windows))
     }
 
-    fn learned(&self) -> Vec<Known> {
-        self.learned.iter().copied().map(Known::of_numbers).collect()
+    fn learned(&self) -> Vec<KnownBuckets> {
+        self.learned.iter().copied().map(KnownBuckets::of_numbers).collect()
     }
 
-    fn set(&mut self, asked: &[Window], learned: &[Known]) {
+    fn set(&mut self, asked: &[Window], learned: &[KnownBuckets]) {
         self.asked = pairs(asked);
-        self.learned = learned.iter().map(Known::numbers).collect();
+        self.learned = learned.iter().map(KnownBuckets::numbers).collect();
     }
 
     /// Until when vintages were dropped: what was known before nobody can tell any more.
@@ -236,7 +236,7 @@ impl Ledger {
     }
 
     /// Takes what is coming for what is there, or back. A vintage is put in place first: where the file arrived, it did.
-    pub(super) fn settle(&mut self, key: &Key, partition: &str, arrived: bool) {
+    pub(super) fn settle(&mut self, key: &ArchiveKey, partition: &str, arrived: bool) {
         let Some(pending) = self.pending.remove(partition).filter(|_| arrived) else { return };
         self.ask(key, &pending.windows(), pending.at);
         self.vintages.extend(pending.vintage);
@@ -264,13 +264,13 @@ mod tests {
     use super::*;
     use crate::protocol::PointsQuery;
 
-    fn key() -> Key {
+    fn key() -> ArchiveKey {
         let query = PointsQuery { data_type: "T".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
-        Key::new("https://host", &query).unwrap()
+        ArchiveKey::new("https://host", &query).unwrap()
     }
 
     fn state(bytes: &[u8]) -> FileState {
-        match Ledger::parse(&key().name, bytes) {
+        match KeyLedger::parse(&key().name, bytes) {
             Err(ArchiveFault::File { state, .. }) => state,
             other => panic!("{other:?}"),
         }
@@ -279,10 +279,10 @@ mod tests {
     #[test]
     fn a_ledger_reads_back_and_no_changed_byte_passes() {
         let key = key();
-        let mut ledger = Ledger::new(&key);
+        let mut ledger = KeyLedger::new(&key);
         ledger.ask(&key, &[Window { from: 7_200, to: 10_800 }], None);
         ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(UnixMicros(7)));
-        let part = Part::of(b"a file", 1);
+        let part = LedgerPart::of(b"a file", 1);
         ledger.parts.insert("1970-01-01".into(), part.clone());
         let vintage = Vintage { part: part.clone(), replaced: UnixMicros(9), dropped: false };
         ledger.vintages.insert("1".into(), Vintage { dropped: true, ..vintage.clone() });
@@ -290,16 +290,16 @@ mod tests {
             Pending::new(Some(part), &[Window { from: 0, to: 1 }], Some(UnixMicros(8)), Some(("2".into(), vintage)));
         ledger.pending.insert("1970-02-01".into(), pending);
         let bytes = ledger.seal();
-        assert_eq!(Ledger::parse(&key.name, &bytes).unwrap(), ledger);
+        assert_eq!(KeyLedger::parse(&key.name, &bytes).unwrap(), ledger);
         assert_eq!(ledger.asked(), [Window { from: 0, to: 10_800 }]);
         for place in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[place] ^= 4;
-            match Ledger::parse(&key.name, &changed) {
+            match KeyLedger::parse(&key.name, &changed) {
                 Ok(read) => assert_eq!(read, ledger, "a space became another space"),
                 Err(error) => assert!(matches!(error, ArchiveFault::File { .. })),
             }
-            assert!(Ledger::parse(&key.name, &bytes[..place]).is_err());
+            assert!(KeyLedger::parse(&key.name, &bytes[..place]).is_err());
         }
     }
 
@@ -310,6 +310,6 @@ mod tests {
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 4, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
-        assert_eq!(state(&Ledger::new(&Key::new("s", &other).unwrap()).seal()), FileState::Foreign);
+        assert_eq!(state(&KeyLedger::new(&ArchiveKey::new("s", &other).unwrap()).seal()), FileState::Foreign);
     }
 }

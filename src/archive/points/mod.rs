@@ -42,7 +42,7 @@ pub use consistent::{Consistency, Inconsistency};
 pub use coverage::{gaps, within};
 pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
-pub use key::Key;
+pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
 pub use past::Replaced;
 pub use revision::{Cell, Revision, revisions};

@@ -27,7 +27,7 @@ const FOLDERS: [&str; 6] = ["type", "exchange", "symbol", "interval", "key", "da
 
 /// One series of a file: whose rows, and which of the file's columns are its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Packed {
+pub(super) struct PackedSeries {
     id: Vec<(String, String)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     extra: Vec<(String, String)>,
@@ -40,7 +40,7 @@ pub(super) struct Packed {
     pub(super) sent: Option<Vec<Sent>>,
 }
 
-impl Packed {
+impl PackedSeries {
     /// The same of no rows: what files that are alike have in common.
     pub(super) fn of_no_rows(&self) -> Self {
         Self { rows: 0, ..self.clone() }
@@ -79,7 +79,7 @@ impl Packed {
 }
 
 /// Lays series in a table.
-pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
+pub(super) fn pack(series: &[Series]) -> (Table, Vec<PackedSeries>) {
     let mut table: Table = vec![(TIME.to_owned(), Column::Time(Vec::new()))];
     let (mut packed, mut done) = (Vec::new(), 0);
     for one in series {
@@ -103,7 +103,7 @@ pub(super) fn pack(series: &[Series]) -> (Table, Vec<Packed>) {
             column.append(blank);
         }
         let known = one.id.fields().into_iter();
-        packed.push(Packed {
+        packed.push(PackedSeries {
             id: known.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect(),
             extra: one.id.extra.clone(),
             shape: one.shape.name().to_owned(),
@@ -175,7 +175,7 @@ fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
 }
 
 /// The series of a table. An error says what of it does not fit.
-pub(super) fn unpack(mut table: Table, packed: &[Packed]) -> Result<Vec<Series>, String> {
+pub(super) fn unpack(mut table: Table, packed: &[PackedSeries]) -> Result<Vec<Series>, String> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
     let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
     if declared != Some(rows) || table.iter().any(|(_, column)| column.len() != rows) {
@@ -228,9 +228,9 @@ fn weave(mut parts: Vec<Column>) -> Option<Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Name;
+    use crate::columns::ColumnName;
 
-    fn series(side: &str, times: &[i64], columns: Vec<(Name, Column)>, shape: Shape) -> Series {
+    fn series(side: &str, times: &[i64], columns: Vec<(ColumnName, Column)>, shape: Shape) -> Series {
         let id = SeriesId {
             data_type: Some("T".into()),
             side: Some(side.into()),
@@ -267,7 +267,7 @@ mod tests {
             side.1,
             Column::Text([Some("BUY"), Some("BUY"), Some("SELL")].map(|text| text.map(str::to_owned)).to_vec())
         );
-        let own: Vec<&str> = packed.iter().flat_map(Packed::file_columns).collect();
+        let own: Vec<&str> = packed.iter().flat_map(PackedSeries::file_columns).collect();
         let kept: Table = table.into_iter().filter(|(name, _)| own.contains(&name.as_str())).collect();
         assert_eq!(kept.len(), 6, "what only says whose rows they are is not needed");
         assert_eq!(unpack(kept, &packed).unwrap(), all);
@@ -290,9 +290,9 @@ mod tests {
         let all = [series("BUY", &[1], vec![("a".into(), Column::Float(vec![1.0]))], Shape::Table)];
         let (table, packed) = pack(&all);
         assert!(unpack(table[..1].to_vec(), &packed).is_err());
-        let wrong = Packed { rows: 2, ..packed[0].clone() };
+        let wrong = PackedSeries { rows: 2, ..packed[0].clone() };
         assert!(unpack(table.clone(), &[wrong]).is_err());
-        let wrong = Packed { id: vec![("nobody".into(), "knows".into())], ..packed[0].clone() };
+        let wrong = PackedSeries { id: vec![("nobody".into(), "knows".into())], ..packed[0].clone() };
         assert!(unpack(table.clone(), &[wrong]).is_err());
     }
 }

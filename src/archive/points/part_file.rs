@@ -8,8 +8,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use sha2::{Digest, Sha256};
 
 use super::fault::{ArchiveFault, FileState};
-use super::key::{Key, VERSION};
-use super::pack::{Packed, pack, unpack};
+use super::key::{ArchiveKey, VERSION};
+use super::pack::{PackedSeries, pack, unpack};
 use crate::archive::parquet_read::{metadata_of, table_of};
 use crate::archive::parquet_write::parquet_bytes;
 use crate::archive::table::{ContentHash, Metadata, Table};
@@ -28,14 +28,14 @@ const MAGIC: &[u8] = b"PAR1";
 
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PartFileKind {
     /// Data.
     Part,
     /// Data that others took the place of.
     Vintage,
 }
 
-impl Kind {
+impl PartFileKind {
     const fn format(self) -> &'static str {
         match self {
             Self::Part => "points archive",
@@ -45,15 +45,15 @@ impl Kind {
 }
 
 /// Bytes of a file with these series, which answer for these windows.
-pub(super) fn to_bytes(key: &Key, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
+pub(super) fn to_bytes(key: &ArchiveKey, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
     let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
-    bytes_of(Kind::Part, key, &windows, series)
+    bytes_of(PartFileKind::Part, key, &windows, series)
 }
 
 /// Bytes of a file with these series, which says what they are of.
 pub(super) fn bytes_of(
-    kind: Kind,
-    key: &Key,
+    kind: PartFileKind,
+    key: &ArchiveKey,
     windows: &impl Serialize,
     series: &[Series],
 ) -> Result<Vec<u8>, ArchiveFault> {
@@ -92,22 +92,22 @@ pub(super) fn contents<W: DeserializeOwned>(
     let metadata = metadata_of(&bytes).map_err(damaged)?;
     let windows = find(&metadata, WINDOWS).and_then(|text| serde_json::from_str(text).ok()).ok_or_else(silent)?;
     let packed = packed(&metadata).ok_or_else(silent)?;
-    let packed: Vec<Packed> = packed.into_iter().map(|one| one.narrowed(wanted)).collect();
-    let names: HashSet<&str> = packed.iter().flat_map(Packed::file_columns).collect();
+    let packed: Vec<PackedSeries> = packed.into_iter().map(|one| one.narrowed(wanted)).collect();
+    let names: HashSet<&str> = packed.iter().flat_map(PackedSeries::file_columns).collect();
     let (table, _) = table_of(bytes, |name| names.contains(name)).map_err(damaged)?;
     Ok((windows, unpack(table, &packed).map_err(damaged)?))
 }
 
 /// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.
-pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
-    let (windows, rows) = examine_of::<Vec<(i64, i64)>>(Kind::Part, key, path, bytes)?;
+pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
+    let (windows, rows) = examine_of::<Vec<(i64, i64)>>(PartFileKind::Part, key, path, bytes)?;
     Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
 }
 
 /// What a file of unknown state says of its windows, and its rows, where it is a whole file of this kind and key.
 pub(super) fn examine_of<W: DeserializeOwned>(
-    kind: Kind,
-    key: &Key,
+    kind: PartFileKind,
+    key: &ArchiveKey,
     path: &str,
     bytes: &Bytes,
 ) -> Result<(W, u64), ArchiveFault> {
@@ -142,12 +142,12 @@ pub(super) fn examine_of<W: DeserializeOwned>(
 /// Which service the data of a file are from; `None` for a file that does not say.
 pub(super) fn source(bytes: &Bytes) -> Option<String> {
     let metadata = metadata_of(bytes).ok()?;
-    find(&metadata, FORMAT).filter(|format| *format == Kind::Part.format())?;
+    find(&metadata, FORMAT).filter(|format| *format == PartFileKind::Part.format())?;
     find(&metadata, SOURCE).map(str::to_owned)
 }
 
 /// What a file says of its series.
-pub(super) fn packed(metadata: &Metadata) -> Option<Vec<Packed>> {
+pub(super) fn packed(metadata: &Metadata) -> Option<Vec<PackedSeries>> {
     serde_json::from_str(find(metadata, SERIES)?).ok()
 }
 
@@ -155,7 +155,7 @@ fn find<'a>(metadata: &'a Metadata, name: &str) -> Option<&'a str> {
     metadata.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-fn content(key: &Key, windows: &str, series: &str, table: &Table) -> String {
+fn content(key: &ArchiveKey, windows: &str, series: &str, table: &Table) -> String {
     let mut values = ContentHash::default();
     values.update(table);
     let mut whole = Sha256::new();

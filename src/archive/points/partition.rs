@@ -4,7 +4,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-use super::key::Key;
+use super::key::ArchiveKey;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
 /// The file of times that no calendar knows.
@@ -12,7 +12,7 @@ const NONE: &str = "none";
 
 /// How long a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Span {
+enum FileSpan {
     Day,
     Month,
     Year,
@@ -30,7 +30,7 @@ pub(super) struct Partition {
 }
 
 /// The files that a window touches, in order of time.
-pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
+pub(super) fn partitions(key: &ArchiveKey, window: Window) -> Vec<Partition> {
     let span = span(key);
     let mut parts = Vec::new();
     let mut from = window.from;
@@ -44,7 +44,7 @@ pub(super) fn partitions(key: &Key, window: Window) -> Vec<Partition> {
 }
 
 /// All that the file of that name may hold; `None` for a name that no file has.
-pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
+pub(super) fn named(key: &ArchiveKey, name: &str) -> Option<Window> {
     if name == NONE {
         return Some(Window::ALWAYS);
     }
@@ -54,27 +54,27 @@ pub(super) fn named(key: &Key, name: &str) -> Option<Window> {
 }
 
 /// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
-fn span(key: &Key) -> Span {
+fn span(key: &ArchiveKey) -> FileSpan {
     match key.interval.seconds {
-        SECONDS_PER_DAY.. => Span::Year,
-        3_601.. => Span::Month,
-        _ if key.is_bulky() => Span::Day,
-        _ => Span::Month,
+        SECONDS_PER_DAY.. => FileSpan::Year,
+        3_601.. => FileSpan::Month,
+        _ if key.is_bulky() => FileSpan::Day,
+        _ => FileSpan::Month,
     }
 }
 
 /// Name, start and end of the file that holds a second. Times that no calendar knows share a file.
-fn around(span: Span, at: UnixSecond) -> (String, i64, i64) {
+fn around(span: FileSpan, at: UnixSecond) -> (String, i64, i64) {
     let ends = |date: Date| {
         let start = match span {
-            Span::Day => date,
-            Span::Month => date.first_of_month(),
-            Span::Year => date.first_of_year(),
+            FileSpan::Day => date,
+            FileSpan::Month => date.first_of_month(),
+            FileSpan::Year => date.first_of_year(),
         };
         let next = match span {
-            Span::Day => start.checked_add(1.day()),
-            Span::Month => start.checked_add(1.month()),
-            Span::Year => start.checked_add(1.year()),
+            FileSpan::Day => start.checked_add(1.day()),
+            FileSpan::Month => start.checked_add(1.month()),
+            FileSpan::Year => start.checked_add(1.year()),
         };
         let second = |date: Date| date.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp().as_second());
         Some((start.to_string(), second(start)?, second(next.ok()?)?))
@@ -84,7 +84,7 @@ fn around(span: Span, at: UnixSecond) -> (String, i64, i64) {
 }
 
 /// Whether a partition may hold rows of a window.
-pub(super) fn touches(key: &Key, name: &str, window: Window) -> bool {
+pub(super) fn touches(key: &ArchiveKey, name: &str, window: Window) -> bool {
     named(key, name).is_none_or(|whole| whole.touches(window))
 }
 
@@ -98,7 +98,7 @@ mod tests {
             PointsQuery { data_type: data_type.into(), interval: Some(interval.into()), ..PointsQuery::default() };
         let at = |text: &str| text.parse::<Timestamp>().unwrap().as_second();
         let window = Window { from: at(from), to: at(to) };
-        let key = Key::new("s", &query).unwrap();
+        let key = ArchiveKey::new("s", &query).unwrap();
         let parts = partitions(&key, window);
         assert!(parts.windows(2).all(|two| two[0].window.to == two[1].window.from));
         assert!(parts.iter().all(|part| named(&key, &part.name) == Some(part.whole)));

@@ -4,9 +4,9 @@ use super::archive::{AT_ONCE, Archive};
 use super::checksum::sha256;
 use super::coverage::{add_all, gaps};
 use super::fault::ArchiveFault;
-use super::key::Key;
-use super::known::{Known, shared, without};
-use super::ledger::Ledger;
+use super::key::ArchiveKey;
+use super::known::{KnownBuckets, shared, without};
+use super::ledger::KeyLedger;
 use super::partition::touches;
 use super::rows::{joined, keep};
 use super::scan::Scan;
@@ -28,9 +28,9 @@ pub struct Replaced {
 }
 
 /// A vintage that was opened.
-struct Opened {
+struct OpenedVintage {
     replaced: UnixMicros,
-    known: Vec<Known>,
+    known: Vec<KnownBuckets>,
     series: Vec<Series>,
 }
 
@@ -39,7 +39,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
-    pub fn known(&self, key: &Key, moment: UnixMicros) -> Result<Vec<Window>, ArchiveFault> {
+    pub fn known(&self, key: &ArchiveKey, moment: UnixMicros) -> Result<Vec<Window>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
             if lost(key, ledger, &[], moment).is_some() {
                 return Ok(Vec::new());
@@ -62,7 +62,7 @@ impl Archive {
     /// [`ArchiveFault::File`] where a file is not what was written.
     pub fn read_as_of<'a>(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         scan: impl Into<Scan<'a>>,
         moment: UnixMicros,
     ) -> Result<Vec<Series>, ArchiveFault> {
@@ -79,7 +79,12 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::read`].
-    pub fn read_uncorrected(&self, key: &Key, window: Window, moment: UnixMicros) -> Result<Vec<Series>, ArchiveFault> {
+    pub fn read_uncorrected(
+        &self,
+        key: &ArchiveKey,
+        window: Window,
+        moment: UnixMicros,
+    ) -> Result<Vec<Series>, ArchiveFault> {
         let read = self.in_peace(key, |ledger| {
             let is_later = |vintage: &ledger::Vintage| !vintage.dropped && vintage.replaced > moment;
             if ledger.vintages.values().any(is_later) {
@@ -97,7 +102,7 @@ impl Archive {
     /// Why nothing of a window, or of all that is kept, was known at a moment.
     pub fn nothing_known(
         &self,
-        key: &Key,
+        key: &ArchiveKey,
         window: Option<Window>,
         moment: UnixMicros,
     ) -> Result<ArchiveFault, ArchiveFault> {
@@ -113,15 +118,15 @@ impl Archive {
     /// What was replaced after `moment`, and current rows for the rest; of both what was known by another moment.
     fn read_then(
         &self,
-        key: &Key,
-        ledger: &Ledger,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
         scan: Scan<'_>,
         moment: UnixMicros,
         known_by: UnixMicros,
     ) -> Result<Result<Vec<Series>, ArchiveFault>, ArchiveFault> {
         let window = scan.window;
         let (mut parts, mut set, mut rest) = (Vec::new(), Vec::new(), vec![window]);
-        let mut take_from = |known: &[Known], mut series: Vec<Series>, rest: &mut Vec<Window>| {
+        let mut take_from = |known: &[KnownBuckets], mut series: Vec<Series>, rest: &mut Vec<Window>| {
             let taken = take(key, known, rest, known_by);
             for one in &mut series {
                 keep(one, &taken, true);
@@ -141,7 +146,7 @@ impl Archive {
     }
 
     /// Whether there are vintages that were replaced at a moment or before.
-    pub fn has_vintages(&self, key: &Key, before: UnixMicros) -> Result<bool, ArchiveFault> {
+    pub fn has_vintages(&self, key: &ArchiveKey, before: UnixMicros) -> Result<bool, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(false) };
         let ledger = self.settled(key, ledger)?;
         Ok(ledger.vintages.values().any(|vintage| !vintage.dropped && vintage.replaced <= before))
@@ -151,13 +156,13 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
-    pub fn vintages(&self, key: &Key) -> Result<Vec<Replaced>, ArchiveFault> {
+    pub fn vintages(&self, key: &ArchiveKey) -> Result<Vec<Replaced>, ArchiveFault> {
         let opened =
             self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, UnixMicros(i64::MIN)))?;
         let mut found = Vec::new();
         // Since when buckets were as a vintage has them: since the one before it was replaced.
         let mut since: Vec<(Window, UnixMicros)> = Vec::new();
-        for Opened { replaced, known, series } in opened.unwrap_or_default() {
+        for OpenedVintage { replaced, known, series } in opened.unwrap_or_default() {
             for one in known {
                 let later = since.iter().filter_map(|(window, at)| Some((one.cut(*window)?.window, Some(*at))));
                 let later: Vec<_> = later.collect();
@@ -188,8 +193,8 @@ impl Archive {
     /// has changed meanwhile. `None` where there is no ledger.
     pub(super) fn in_peace<T>(
         &self,
-        key: &Key,
-        work: impl Fn(&Ledger) -> Result<T, ArchiveFault>,
+        key: &ArchiveKey,
+        work: impl Fn(&KeyLedger) -> Result<T, ArchiveFault>,
     ) -> Result<Option<T>, ArchiveFault> {
         let mut before = None;
         loop {
@@ -206,11 +211,11 @@ impl Archive {
     /// The vintages that touch a window and were replaced after a moment, in that order.
     fn open_vintages(
         &self,
-        key: &Key,
-        ledger: &Ledger,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
         window: Window,
         moment: UnixMicros,
-    ) -> Result<Vec<Opened>, ArchiveFault> {
+    ) -> Result<Vec<OpenedVintage>, ArchiveFault> {
         let wanted = |(name, vintage): &(&String, &ledger::Vintage)| {
             !vintage.dropped && vintage.replaced > moment && touches(key, vintage::partition(name), window)
         };
@@ -223,7 +228,7 @@ impl Archive {
                 match bytes {
                     Some(bytes) if sha256(&bytes) == vintage.part.sha256 => {
                         let (known, series) = vintage::open(file, bytes)?;
-                        opened.push(Opened { replaced: vintage.replaced, known, series });
+                        opened.push(OpenedVintage { replaced: vintage.replaced, known, series });
                     }
                     bytes => return Err(vintage::strange(key, file, bytes.as_ref())),
                 }
@@ -234,17 +239,18 @@ impl Archive {
 }
 
 /// Takes what some buckets cover out of what is looked for, and tells what of it was known at a moment.
-fn take(key: &Key, known: &[Known], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
-    let cut =
-        |known: &Known| shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect();
-    let covered: Vec<Known> = known.iter().flat_map(|known| -> Vec<Known> { cut(known) }).collect();
+fn take(key: &ArchiveKey, known: &[KnownBuckets], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
+    let cut = |known: &KnownBuckets| {
+        shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect()
+    };
+    let covered: Vec<KnownBuckets> = known.iter().flat_map(|known| -> Vec<KnownBuckets> { cut(known) }).collect();
     let windows: Vec<Window> = covered.iter().map(|known| known.window).collect();
     *rest = without(rest, &windows);
     covered.into_iter().filter_map(|known| known.by(key, moment)).collect()
 }
 
 /// Why nobody can tell any more what was known at a moment, where that is so.
-fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
+fn lost(key: &ArchiveKey, ledger: &KeyLedger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
         "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",
@@ -254,7 +260,7 @@ fn lost(key: &Key, ledger: &Ledger, missing: &[Window], moment: UnixMicros) -> O
     Some(ArchiveFault::NotKnown { what: key.label(), missing: missing.to_vec(), problem })
 }
 
-fn not_yet(key: &Key, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
+fn not_yet(key: &ArchiveKey, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
     let problem = match missing.as_slice() {
         [] => format!("nothing of it was known yet at {}", spelt(moment)),
         [only] => format!("{} to {} was not known yet at {}", utc(only.from), utc(only.to), spelt(moment)),

@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 
-use super::pack::{Packed, TIME};
+use super::pack::{PackedSeries, TIME};
 use super::part_file::packed;
 use super::scan::Scan;
-use crate::archive::parquet_values::{Kind, Leaf, Values};
+use crate::archive::parquet_values::{Leaf, ParquetKind, ParquetValues};
 use crate::clock::UnixNanos;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
@@ -23,13 +23,13 @@ const MOST: usize = 1 << 10;
 
 /// A file that is open: its times are read, nothing else.
 pub(super) struct Open {
-    values: Values,
+    values: ParquetValues,
     series: Vec<Share>,
 }
 
 /// A series' share of a file.
 struct Share {
-    of: Packed,
+    of: PackedSeries,
     /// The rows of the file that are its own and lie in the window.
     rows: Range<usize>,
     times: Vec<i64>,
@@ -40,10 +40,10 @@ struct Share {
 
 /// Opens a file whose checksum is right; `None` for one whose values cannot be put in their places.
 pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
-    let mut values = Values::open(bytes.clone())?;
+    let mut values = ParquetValues::open(bytes.clone())?;
     let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
     let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
-    let time = values.leaf(TIME).filter(|time| time.kind == Kind::Time && declared == values.rows())?;
+    let time = values.leaf(TIME).filter(|time| time.kind == ParquetKind::Time && declared == values.rows())?;
     let mut times = vec![0; declared];
     values.integers(&time, 0..declared, &mut times).ok()?;
     let window = scan.window.nanos();
@@ -65,7 +65,7 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
         series.push(Share { times: own_times, is_cut: rows != own, of, rows, columns });
     }
     if series.iter().any(|one| one.is_cut) {
-        values = Values::open_by_pages(bytes.clone())?;
+        values = ParquetValues::open_by_pages(bytes.clone())?;
     }
     Some(Open { values, series })
 }
@@ -83,9 +83,9 @@ fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
 }
 
 /// The columns of a file that hold a column of a series: one, or several of lists.
-fn leaves(values: &Values, names: &[String]) -> Option<Vec<Leaf>> {
+fn leaves(values: &ParquetValues, names: &[String]) -> Option<Vec<Leaf>> {
     let leaves = names.iter().map(|name| values.leaf(name)).collect::<Option<Vec<_>>>()?;
-    let fit = leaves.len() == 1 || !leaves.is_empty() && leaves.iter().all(|leaf| leaf.kind == Kind::List);
+    let fit = leaves.len() == 1 || !leaves.is_empty() && leaves.iter().all(|leaf| leaf.kind == ParquetKind::List);
     fit.then_some(leaves)
 }
 
@@ -98,8 +98,8 @@ pub(super) struct Placing {
 }
 
 struct Target {
-    like: Packed,
-    kinds: Vec<(Kind, usize)>,
+    like: PackedSeries,
+    kinds: Vec<(ParquetKind, usize)>,
     of: Series,
     times: Growing<i64>,
     columns: Vec<ColumnBuffer>,
@@ -130,9 +130,9 @@ impl Room {
 }
 
 /// A share of a column, and where its values belong.
-struct Task<'a> {
+struct PlacingTask<'a> {
     file: usize,
-    values: &'a Values,
+    values: &'a ParquetValues,
     leaves: &'a [Leaf],
     rows: Range<usize>,
     out: Out<'a>,
@@ -208,7 +208,7 @@ impl Placing {
             target.tasks(files, shares, found, &mut tasks);
         }
         tasks.sort_by_key(|task| task.file); // one file's bytes are still in the caches for the next column
-        let size = tasks.iter().map(Task::size).sum();
+        let size = tasks.iter().map(PlacingTask::size).sum();
         let failed = Mutex::new(false);
         parallel::share(parallel::threads(size), tasks.into_iter(), |task| {
             if task.run().is_err() {
@@ -227,11 +227,11 @@ impl Placing {
 }
 
 impl Target {
-    fn new(like: Packed, kinds: Vec<(Kind, usize)>, of: Series) -> Self {
-        let place = |(kind, _): &(Kind, usize)| match kind {
-            Kind::Float => ColumnBuffer::Floats(Growing::default()),
-            Kind::Int | Kind::Time => ColumnBuffer::Integers(Growing::default()),
-            Kind::List => ColumnBuffer::Lists(Growing::default(), Growing::default()),
+    fn new(like: PackedSeries, kinds: Vec<(ParquetKind, usize)>, of: Series) -> Self {
+        let place = |(kind, _): &(ParquetKind, usize)| match kind {
+            ParquetKind::Float => ColumnBuffer::Floats(Growing::default()),
+            ParquetKind::Int | ParquetKind::Time => ColumnBuffer::Integers(Growing::default()),
+            ParquetKind::List => ColumnBuffer::Lists(Growing::default(), Growing::default()),
         };
         let columns = kinds.iter().map(place).collect();
         Self { like, kinds, of, times: Growing::default(), columns }
@@ -266,7 +266,7 @@ impl Target {
         files: &'a [Open],
         shares: &[(usize, usize)],
         found: &'a mut [Vec<usize>],
-        tasks: &mut Vec<Task<'a>>,
+        tasks: &mut Vec<PlacingTask<'a>>,
     ) {
         let all: Vec<(usize, &Share)> =
             shares.iter().map(|&(file, number)| (file, &files[file].series[number])).collect();
@@ -280,7 +280,7 @@ impl Target {
         for (column, (place, found)) in self.columns.iter_mut().zip(found).enumerate() {
             let mut task = |file: usize, share: &'a Share, out| {
                 let (values, leaves) = (&files[file].values, &share.columns[column][..]);
-                tasks.push(Task { file, values, leaves, rows: share.rows.clone(), out });
+                tasks.push(PlacingTask { file, values, leaves, rows: share.rows.clone(), out });
             };
             match place {
                 ColumnBuffer::Floats(values) => {
@@ -343,7 +343,7 @@ impl Target {
     fn finish(self) -> Series {
         let column = |(place, (kind, _))| match (place, kind) {
             (ColumnBuffer::Floats(values), _) => Column::Float(values.finish()),
-            (ColumnBuffer::Integers(values), Kind::Time) => Column::Time(values.finish()),
+            (ColumnBuffer::Integers(values), ParquetKind::Time) => Column::Time(values.finish()),
             (ColumnBuffer::Integers(values), _) => Column::Int(values.finish()),
             (ColumnBuffer::Lists(ends, values), _) => {
                 let offsets = [0].into_iter().chain(ends.finish()).collect();
@@ -379,12 +379,12 @@ impl Open {
     /// Whether nobody knows how many values its lists have in the window until they are read: no other file's follow before.
     pub(super) fn has_cut_lists(&self) -> bool {
         let cut = |share: &Share| share.is_cut || self.series.len() > 1;
-        let lists = |share: &Share| share.columns.iter().any(|leaves| leaves[0].kind == Kind::List);
+        let lists = |share: &Share| share.columns.iter().any(|leaves| leaves[0].kind == ParquetKind::List);
         self.series.iter().any(|share| cut(share) && lists(share))
     }
 }
 
-impl Task<'_> {
+impl PlacingTask<'_> {
     fn size(&self) -> usize {
         match &self.out {
             Out::Integers(values) => values.len(),

@@ -5,8 +5,8 @@ use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
 use super::fault::ArchiveFault;
-use super::key::Key;
-use super::ledger::{self, Ledger, Part};
+use super::key::ArchiveKey;
+use super::ledger::{self, KeyLedger, LedgerPart};
 use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
 use super::scan::Scan;
@@ -27,21 +27,26 @@ const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 const DENSE: u64 = 4;
 
 /// A file that is there, with its values as far as they can be put in their places.
-struct Checked {
+struct CheckedFile {
     name: String,
     bytes: Bytes,
     open: Option<Open>,
 }
 
 /// What is made of the files so far.
-enum Made {
+enum PartsRead {
     Placed(Placing),
     Joined(Joiner),
 }
 
 impl Archive {
     /// The rows of a window from its files.
-    pub(super) fn read_parts(&self, key: &Key, ledger: &Ledger, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
+    pub(super) fn read_parts(
+        &self,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
+        scan: Scan<'_>,
+    ) -> Result<Vec<Series>, ArchiveFault> {
         let touched = |name: &&String| partition::touches(key, name, scan.window);
         let mut partitions: Vec<&String> = ledger.parts.keys().chain(ledger.pending.keys()).filter(touched).collect();
         partitions.sort_unstable();
@@ -52,7 +57,7 @@ impl Archive {
             if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
         // Files, and columns that take several times as much, are cut from memory that is there already.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
-        let (mut made, mut left) = (Made::Placed(Placing::expecting(rows)), &partitions[..]);
+        let (mut made, mut left) = (PartsRead::Placed(Placing::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
             let (some, rest) = left.split_at(at_once(ledger, left, most));
             made = made.with(self.check(key, ledger, some, scan)?, scan, rows)?;
@@ -66,11 +71,11 @@ impl Archive {
     /// not to be there.
     fn check(
         &self,
-        key: &Key,
-        ledger: &Ledger,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
         partitions: &[&String],
         scan: Scan<'_>,
-    ) -> Result<Vec<Checked>, ArchiveFault> {
+    ) -> Result<Vec<CheckedFile>, ArchiveFault> {
         let names: Vec<String> = partitions.iter().map(|partition| ledger::part_name(key, partition)).collect();
         // Behind a network all are asked at once; here, whoever checks a file reads it: it is still in the caches.
         let mut found = Vec::new();
@@ -84,7 +89,7 @@ impl Archive {
             let found = found.map_or_else(|| self.store.read(&name), Ok)?;
             let bytes = found.map(|found| found.bytes);
             self.is_named(key, ledger, partition, &name, bytes.as_ref())?;
-            Ok(bytes.map(|bytes| Checked { open: open(&bytes, scan), bytes, name }))
+            Ok(bytes.map(|bytes| CheckedFile { open: open(&bytes, scan), bytes, name }))
         });
         checked.into_iter().filter_map(Result::transpose).collect()
     }
@@ -92,8 +97,8 @@ impl Archive {
     /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
     pub(super) fn read_part(
         &self,
-        key: &Key,
-        ledger: &Ledger,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
         partition: &str,
         name: &str,
         bytes: Option<Bytes>,
@@ -106,13 +111,13 @@ impl Archive {
     /// Refuses a file that neither the ledger names nor a writer has just put in its place.
     fn is_named(
         &self,
-        key: &Key,
-        ledger: &Ledger,
+        key: &ArchiveKey,
+        ledger: &KeyLedger,
         partition: &str,
         name: &str,
         bytes: Option<&Bytes>,
     ) -> Result<(), ArchiveFault> {
-        let is = |part: Option<&Part>| match (part, bytes) {
+        let is = |part: Option<&LedgerPart>| match (part, bytes) {
             (Some(part), Some(bytes)) => part.is(bytes),
             (part, bytes) => part.is_none() && bytes.is_none(),
         };
@@ -122,9 +127,9 @@ impl Archive {
     }
 }
 
-impl Made {
+impl PartsRead {
     /// What is made with the next files' rows.
-    fn with(self, files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with(self, files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         let mut made = self;
         let mut left = files.into_iter().peekable();
         while left.peek().is_some() {
@@ -141,7 +146,7 @@ impl Made {
         Ok(made)
     }
 
-    fn with_some(mut self, mut files: Vec<Checked>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with_some(mut self, mut files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         if let Self::Placed(placing) = &mut self {
             let open: Option<Vec<Open>> = files.iter_mut().map(|file| file.open.take()).collect();
             if open.is_some_and(|open| placing.add(&open)) {
@@ -184,7 +189,7 @@ fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>
 }
 
 /// How many of the next files are in memory at once, of so many bytes.
-fn at_once(ledger: &Ledger, partitions: &[&String], most: u64) -> usize {
+fn at_once(ledger: &KeyLedger, partitions: &[&String], most: u64) -> usize {
     let fit = |count: &usize| bytes_of(ledger, &partitions[..*count]) <= most;
     let count = (1..=partitions.len().min(AT_ONCE)).take_while(fit).last().unwrap_or(1);
     // As many for each processor.
@@ -192,7 +197,7 @@ fn at_once(ledger: &Ledger, partitions: &[&String], most: u64) -> usize {
     count.next_multiple_of(threads).min(partitions.len())
 }
 
-fn bytes_of(ledger: &Ledger, partitions: &[&String]) -> u64 {
+fn bytes_of(ledger: &KeyLedger, partitions: &[&String]) -> u64 {
     let bytes = |name: &&String| ledger.parts.get(*name).map_or(0, |part| part.bytes);
     partitions.iter().map(bytes).fold(0, u64::saturating_add)
 }

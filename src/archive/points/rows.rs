@@ -1,12 +1,16 @@
 //! Rows of series by the windows in which their buckets start.
 
 use super::fault::ArchiveFault;
-use super::key::Key;
+use super::key::ArchiveKey;
 use crate::clock::{UnixNanos, Window};
 use crate::columns::{Contradiction, Series, join};
 
 /// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
-pub(super) fn joined(key: &Key, parts: Vec<Vec<Series>>, windows: &[Window]) -> Result<Vec<Series>, ArchiveFault> {
+pub(super) fn joined(
+    key: &ArchiveKey,
+    parts: Vec<Vec<Series>>,
+    windows: &[Window],
+) -> Result<Vec<Series>, ArchiveFault> {
     let mut series = join(parts, key.is_unique()).map_err(|both| contradiction(key, &both))?;
     for one in &mut series {
         keep(one, windows, true);
@@ -19,7 +23,7 @@ pub(super) fn without_empty(mut series: Vec<Series>) -> Vec<Series> {
     series
 }
 
-pub(super) fn contradiction(key: &Key, both: &Contradiction) -> ArchiveFault {
+pub(super) fn contradiction(key: &ArchiveKey, both: &Contradiction) -> ArchiveFault {
     ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict))
 }
 

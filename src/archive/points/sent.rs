@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Column, LEVELS, Name, Raw, Rows, SPLIT, Series};
+use crate::columns::{Column, ColumnName, LEVELS, RaggedRows, Raw, SPLIT, Series};
 use crate::decode::settled;
 use crate::protocol::{Field, SeriesId, Shape};
 
@@ -34,13 +34,13 @@ pub(super) fn lay(series: &Series) -> (Series, Vec<Sent>) {
 }
 
 fn lay_columns(
-    columns: &[(Name, Column)],
+    columns: &[(ColumnName, Column)],
     within: Option<&str>,
     id: &SeriesId,
     sent: &mut Vec<Sent>,
-) -> Vec<(Name, Column)> {
-    let mut laid: Vec<(Name, Column)> = Vec::new();
-    let free = |laid: &[(Name, Column)], mut name: String| {
+) -> Vec<(ColumnName, Column)> {
+    let mut laid: Vec<(ColumnName, Column)> = Vec::new();
+    let free = |laid: &[(ColumnName, Column)], mut name: String| {
         let taken = |name: &str| {
             let raw = |column: &Column| matches!(column, Column::Raw(_));
             laid.iter().any(|(other, _)| other == name)
@@ -79,9 +79,9 @@ fn lay_columns(
                 }
                 sent.push(entry);
             }
-            Column::Rows(Rows { offsets, columns }) => {
+            Column::Rows(RaggedRows { offsets, columns }) => {
                 let columns = lay_columns(columns, Some(name), id, sent);
-                laid.push((name.clone(), Column::Rows(Rows { offsets: offsets.clone(), columns })));
+                laid.push((name.clone(), Column::Rows(RaggedRows { offsets: offsets.clone(), columns })));
             }
             column => laid.push((name.clone(), column.clone())),
         }
@@ -90,7 +90,7 @@ fn lay_columns(
 }
 
 /// What a column would be by itself: its name and values; `None` where no row has a value.
-fn alone(name: &Name, raw: &Raw, id: &SeriesId) -> Option<(String, Column)> {
+fn alone(name: &ColumnName, raw: &Raw, id: &SeriesId) -> Option<(String, Column)> {
     if raw.holds_nothing() {
         return None;
     }
@@ -140,7 +140,7 @@ pub(super) fn restore(series: &mut Series, sent: Option<&[Sent]>) -> Result<(), 
     Ok(())
 }
 
-fn restore_one(columns: &mut Vec<(Name, Column)>, rows: usize, one: &Sent) -> Result<(), String> {
+fn restore_one(columns: &mut Vec<(ColumnName, Column)>, rows: usize, one: &Sent) -> Result<(), String> {
     let mut take = |name: &String| {
         let place = columns.iter().position(|(known, column)| known == name && !matches!(column, Column::Raw(_)));
         place.map(|place| columns.remove(place).1).ok_or_else(|| format!("column {name} is not there"))

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::archive::Archive;
 use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
-use super::ledger::{self, Ledger, part_name};
+use super::key::ArchiveKey;
+use super::ledger::{self, KeyLedger, part_name};
 use super::store::own;
 use super::vintage;
 use crate::clock::Window;
@@ -19,7 +19,7 @@ const LOOKS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Content {
     /// The key.
-    pub key: Key,
+    pub key: ArchiveKey,
     /// The windows of bucket starts that were asked.
     pub windows: Vec<Window>,
     /// Rows in its files.
@@ -72,7 +72,7 @@ impl Archive {
             };
             let ledger = self.settled(&key, ledger)?;
             let windows = ledger.asked();
-            let sum = |of: fn(&ledger::Part) -> u64| ledger.parts.values().map(of).sum();
+            let sum = |of: fn(&ledger::LedgerPart) -> u64| ledger.parts.values().map(of).sum();
             let (rows, bytes) = (sum(|part| part.rows), sum(|part| part.bytes));
             contents.push(Content { key, windows, rows, bytes, files: ledger.parts.len() });
         }
@@ -129,8 +129,8 @@ impl Archive {
     /// As [`Archive::look`], anew while a writer changes what the ledger names.
     fn look_in_peace(
         &self,
-        key: &Key,
-        mut ledger: Ledger,
+        key: &ArchiveKey,
+        mut ledger: KeyLedger,
         report: &mut Verification,
         known: &mut BTreeSet<String>,
     ) -> Result<(), ArchiveFault> {
@@ -149,7 +149,7 @@ impl Archive {
         Ok(())
     }
 
-    fn look(&self, key: &Key, ledger: &Ledger, report: &mut Verification) -> Result<(), ArchiveFault> {
+    fn look(&self, key: &ArchiveKey, ledger: &KeyLedger, report: &mut Verification) -> Result<(), ArchiveFault> {
         for (partition, part) in &ledger.parts {
             let name = part_name(key, partition);
             let bytes = match self.store.read(&name) {
@@ -203,12 +203,16 @@ impl Archive {
         if ledgers.is_empty() { Ok(String::new()) } else { self.source().map(Option::unwrap_or_default) }
     }
 
-    fn open_ledger(&self, name: &str, source: &Result<String, ArchiveFault>) -> Result<(Key, Ledger), ArchiveFault> {
+    fn open_ledger(
+        &self,
+        name: &str,
+        source: &Result<String, ArchiveFault>,
+    ) -> Result<(ArchiveKey, KeyLedger), ArchiveFault> {
         let path = ledger::name(name);
         let gone = || ArchiveFault::file(&path, FileState::Missing, "the ledger is gone");
         let (ledger, _) = self.ledger(name)?.ok_or_else(gone)?;
         let source = source.as_ref().map_err(Clone::clone)?;
-        let key = PointsQuery::parse(&ledger.query).ok().and_then(|query| Key::new(source, &query));
+        let key = PointsQuery::parse(&ledger.query).ok().and_then(|query| ArchiveKey::new(source, &query));
         match key {
             Some(key) if key.name == name => Ok((key, ledger)),
             _ => Err(ArchiveFault::file(&path, FileState::Foreign, "the ledger of another archive; move it away")),
@@ -217,7 +221,7 @@ impl Archive {
 }
 
 /// Every file that a ledger names, those that come and go included.
-fn names_of(key: &Key, ledger: &Ledger) -> Vec<String> {
+fn names_of(key: &ArchiveKey, ledger: &KeyLedger) -> Vec<String> {
     let parts = ledger.parts.keys().chain(ledger.pending.keys()).map(|partition| part_name(key, partition));
     let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);
     let vintages = ledger.vintages.keys().chain(&ledger.going).chain(coming).map(|name| vintage::file(key, name));

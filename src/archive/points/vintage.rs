@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
-use super::key::Key;
-use super::known::{Known, shared};
-use super::ledger::{Ledger, Part, Vintage};
-use super::part_file::{Kind, bytes_of, contents, examine_of};
+use super::key::ArchiveKey;
+use super::known::{KnownBuckets, shared};
+use super::ledger::{KeyLedger, LedgerPart, Vintage};
+use super::part_file::{PartFileKind, bytes_of, contents, examine_of};
 use super::revision::revisions;
 use super::store::own;
 use crate::clock::{UnixMicros, Window};
@@ -18,24 +18,24 @@ use crate::columns::Series;
 
 /// What a file says of itself.
 #[derive(Serialize, Deserialize)]
-struct About {
+struct AboutVintage {
     replaced: UnixMicros,
     /// Its windows, and since when they were known.
     known: Vec<(i64, i64, i64, i64)>,
 }
 
 /// The folder of a key's vintages.
-pub(super) fn folder(key: &Key) -> String {
+pub(super) fn folder(key: &ArchiveKey) -> String {
     own(&format!("vintages/{}", key.name))
 }
 
 /// The file of that name.
-pub(super) fn file(key: &Key, name: &str) -> String {
+pub(super) fn file(key: &ArchiveKey, name: &str) -> String {
     format!("{}/{name}.vintage", folder(key))
 }
 
 /// The name of a file; `None` for one that this package does not give.
-pub(super) fn name_of<'a>(key: &Key, file: &'a str) -> Option<&'a str> {
+pub(super) fn name_of<'a>(key: &ArchiveKey, file: &'a str) -> Option<&'a str> {
     let name = file.strip_prefix(&folder(key))?.strip_prefix('/')?.strip_suffix(".vintage")?;
     number(name).map(|_| name)
 }
@@ -57,40 +57,40 @@ pub(super) fn partition(name: &str) -> &str {
 }
 
 /// The first number that no vintage of a ledger has.
-pub(super) fn next_number(ledger: &Ledger) -> u64 {
+pub(super) fn next_number(ledger: &KeyLedger) -> u64 {
     let names = ledger.vintages.keys().chain(&ledger.going);
     names.filter_map(|name| number(name)).max().map_or(1, |last| last + 1)
 }
 
 /// A vintage and its file. Without windows it stands for one that was dropped.
 pub(super) fn make(
-    key: &Key,
+    key: &ArchiveKey,
     replaced: UnixMicros,
-    known: &[Known],
+    known: &[KnownBuckets],
     series: &[Series],
 ) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
-    let about = About { replaced, known: known.iter().map(Known::numbers).collect() };
-    let bytes = bytes_of(Kind::Vintage, key, &about, series)?;
+    let about = AboutVintage { replaced, known: known.iter().map(KnownBuckets::numbers).collect() };
+    let bytes = bytes_of(PartFileKind::Vintage, key, &about, series)?;
     let rows = series.iter().map(|one| one.len() as u64).sum();
-    let part = Part::of(&bytes, rows);
+    let part = LedgerPart::of(&bytes, rows);
     Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes))
 }
 
 /// Since when the windows of a file whose checksum is right were known, and their rows.
-pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<Known>, Vec<Series>), ArchiveFault> {
-    let (about, series) = contents::<About>(path, bytes, None)?;
-    Ok((about.known.into_iter().map(Known::of_numbers).collect(), series))
+pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<KnownBuckets>, Vec<Series>), ArchiveFault> {
+    let (about, series) = contents::<AboutVintage>(path, bytes, None)?;
+    Ok((about.known.into_iter().map(KnownBuckets::of_numbers).collect(), series))
 }
 
 /// What a file of unknown state is, where it is a whole vintage of this key.
-pub(super) fn examine(key: &Key, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
-    let (about, rows) = examine_of::<About>(Kind::Vintage, key, path, bytes)?;
-    let part = Part::of(bytes, rows);
+pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
+    let (about, rows) = examine_of::<AboutVintage>(PartFileKind::Vintage, key, path, bytes)?;
+    let part = LedgerPart::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }
 
 /// Why a file that is not what the ledger names is none. Nobody can ask again what it held.
-pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+pub(super) fn strange(key: &ArchiveKey, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
     let lost = "what it held cannot be asked again; compact() of a later time drops it";
     let Some(bytes) = bytes else {
         return ArchiveFault::file(path, FileState::Missing, format!("the file is gone, and {lost}"));
@@ -107,7 +107,12 @@ pub(super) fn strange(key: &Key, path: &str, bytes: Option<&Bytes>) -> ArchiveFa
 }
 
 /// The buckets of some windows in which two readings differ.
-pub(super) fn changed_buckets(key: &Key, windows: &[Window], before: &[Series], after: &[Series]) -> Vec<Window> {
+pub(super) fn changed_buckets(
+    key: &ArchiveKey,
+    windows: &[Window],
+    before: &[Series],
+    after: &[Series],
+) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
         let start = key.grid().floor(revision.time.second().0);

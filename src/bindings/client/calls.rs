@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::Client;
 use crate::bindings::archive::Archive;
 use crate::bindings::errors;
-use crate::bindings::progress::{Outcome, progress_and_raised};
+use crate::bindings::progress::{CallOutcome, progress_and_raised};
 use crate::bindings::query::{MarketFilters, Query, analytics_query};
 use crate::bindings::times::unix_nanos;
 use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
 use crate::clock::UnixNanos;
-use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, Market, Weight};
+use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, MarketListing, Weight};
 
 impl Client {
     pub(super) fn fetch_points(
@@ -20,11 +20,11 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
-    ) -> PyResult<impl Future<Output = Outcome<Fetched>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = CallOutcome<Fetched>> + Send + use<>> {
         let now = unix_nanos(now.map_or_else(|| self.now(py), Ok)?);
         let (client, request) = (self.client(py)?, query.0.clone());
         let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { Outcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
+        Ok(async move { CallOutcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
     }
 
     pub(super) fn ask_listing(
@@ -45,11 +45,11 @@ impl Client {
         query: &Query,
         archive: &Archive,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Outcome<Each<Synced>>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = CallOutcome<Each<Synced>>> + Send + use<>> {
         let now = unix_nanos(self.now(py)?);
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { Outcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
+        Ok(async move { CallOutcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
     }
 
     pub(super) fn fetch_again(
@@ -59,13 +59,13 @@ impl Client {
         archive: &Archive,
         replace: bool,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = Outcome<Each<Checked>>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = CallOutcome<Each<Checked>>> + Send + use<>> {
         let now = unix_nanos(self.now(py)?);
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move {
             let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
-            Outcome::new(answer, &raised)
+            CallOutcome::new(answer, &raised)
         })
     }
 
@@ -73,7 +73,7 @@ impl Client {
         &self,
         py: Python<'_>,
         filters: MarketFilters,
-    ) -> PyResult<impl Future<Output = Result<Vec<Market>, ClientError>> + Send + use<>> {
+    ) -> PyResult<impl Future<Output = Result<Vec<MarketListing>, ClientError>> + Send + use<>> {
         let (client, limit, query) = (self.client(py)?, filters.limit, filters.query(py)?);
         Ok(async move { client.markets(&query, limit).await })
     }

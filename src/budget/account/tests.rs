@@ -11,7 +11,7 @@ fn free() -> Account {
 /// Takes a weight that the service charges at once.
 fn spend(account: &mut Account, id: u64, weight: u64, now: i64) {
     account.take(id, Weight(weight), UnixNanos(now)).unwrap();
-    account.settle(id, Weight(weight), Outcome::Answered(BudgetHeaders::default()), UnixNanos(now));
+    account.settle(id, Weight(weight), RequestOutcome::Answered(BudgetHeaders::default()), UnixNanos(now));
 }
 
 fn left(account: &mut Account, now: i64) -> u64 {
@@ -50,9 +50,10 @@ fn the_line_is_first_come_first_served_and_small_ones_do_not_overtake() {
 /// Section 8.1: the cap of the Free tier is for a UTC day.
 #[test]
 fn what_was_not_charged_yesterday_makes_no_room_today() {
-    for outcome in
-        [Outcome::NotSent, Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(1)) }]
-    {
+    for outcome in [
+        RequestOutcome::NotSent,
+        RequestOutcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(1)) },
+    ] {
         let mut account = free();
         let midnight = 86_400 * SECOND;
         account.take(1, Weight(10), UnixNanos(midnight - SECOND)).unwrap();
@@ -60,7 +61,7 @@ fn what_was_not_charged_yesterday_makes_no_room_today() {
         account.settle(1, Weight(10), outcome, UnixNanos(midnight + 2 * SECOND));
         assert_eq!(account.bucket.as_ref().unwrap().spent_today, Weight(8));
         account.take(3, Weight(2), UnixNanos(midnight + 3 * SECOND)).unwrap();
-        account.settle(3, Weight(2), Outcome::NotSent, UnixNanos(midnight + 4 * SECOND));
+        account.settle(3, Weight(2), RequestOutcome::NotSent, UnixNanos(midnight + 4 * SECOND));
         assert_eq!(account.bucket.as_ref().unwrap().spent_today, Weight(8));
     }
 }
@@ -86,7 +87,7 @@ fn what_weighs_nothing_waits_for_no_line_but_for_a_pause() {
     account.settle(
         1,
         Weight(20),
-        Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) },
+        RequestOutcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(7)) },
         UnixNanos(0),
     );
     assert_eq!(account.take(4, Weight(0), UnixNanos(0)), Err(seconds(7)));
@@ -100,7 +101,7 @@ fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
     account.settle(
         1,
         Weight(5),
-        Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) },
+        RequestOutcome::Refused { headers: BudgetHeaders::default(), wait: Some(Duration::from_secs(30)) },
         UnixNanos(0),
     );
     for id in 2..5 {
@@ -116,13 +117,18 @@ fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
 fn d3_02_a_refusal_without_a_time_waits_until_the_weight_has_refilled() {
     let mut account = free();
     account.take(1, Weight(5), UnixNanos(0)).unwrap();
-    account.settle(1, Weight(5), Outcome::Refused { headers: BudgetHeaders::default(), wait: None }, UnixNanos(0));
+    account.settle(
+        1,
+        Weight(5),
+        RequestOutcome::Refused { headers: BudgetHeaders::default(), wait: None },
+        UnixNanos(0),
+    );
     assert_eq!(left(&mut account, 0), 0);
     assert_eq!(account.take(2, Weight(5), UnixNanos(0)), Err(seconds(30)));
     // Its headers say what is there.
     let mut account = free();
     account.take(1, Weight(5), UnixNanos(0)).unwrap();
-    account.settle(1, Weight(5), Outcome::Refused { headers: headers(3), wait: None }, UnixNanos(0));
+    account.settle(1, Weight(5), RequestOutcome::Refused { headers: headers(3), wait: None }, UnixNanos(0));
     assert_eq!(account.take(2, Weight(5), UnixNanos(0)), Err(seconds(12)));
 }
 
@@ -133,7 +139,7 @@ fn d3_04_the_services_limit_stands_above_the_tiers_and_changes_with_it() {
     account.settle(
         1,
         Weight(1),
-        Outcome::Answered(BudgetHeaders { limit: Some(50), remaining: Some(Weight(99)), used: Some(Weight(1)) }),
+        RequestOutcome::Answered(BudgetHeaders { limit: Some(50), remaining: Some(Weight(99)), used: Some(Weight(1)) }),
         UnixNanos(0),
     );
     assert_eq!(account.limits(), Some(Limits { per_minute: 50, burst: Weight(100), per_day: None }));
@@ -144,7 +150,7 @@ fn d3_04_the_services_limit_stands_above_the_tiers_and_changes_with_it() {
     account.settle(
         2,
         Weight(1),
-        Outcome::Answered(BudgetHeaders { limit: Some(10), ..BudgetHeaders::default() }),
+        RequestOutcome::Answered(BudgetHeaders { limit: Some(10), ..BudgetHeaders::default() }),
         UnixNanos(0),
     ); // a downgrade
     assert_eq!((account.limits().unwrap().burst.0, left(&mut account, 0)), (20, 20));
@@ -153,7 +159,7 @@ fn d3_04_the_services_limit_stands_above_the_tiers_and_changes_with_it() {
     account.settle(
         3,
         Weight(1),
-        Outcome::Answered(BudgetHeaders { limit: Some(0), remaining: Some(Weight(u64::MAX)), used: None }),
+        RequestOutcome::Answered(BudgetHeaders { limit: Some(0), remaining: Some(Weight(u64::MAX)), used: None }),
         UnixNanos(0),
     );
     assert_eq!((account.limits().unwrap().per_minute, left(&mut account, 0)), (10, 20));
@@ -164,14 +170,14 @@ fn d3_05_an_older_answer_never_raises_the_level() {
     let mut account = free();
     account.take(1, Weight(1), UnixNanos(0)).unwrap();
     account.take(2, Weight(1), UnixNanos(0)).unwrap();
-    account.settle(2, Weight(1), Outcome::Answered(headers(10)), UnixNanos(0)); // others spent 8
+    account.settle(2, Weight(1), RequestOutcome::Answered(headers(10)), UnixNanos(0)); // others spent 8
     assert_eq!(left(&mut account, 0), 10);
-    account.settle(1, Weight(1), Outcome::Answered(headers(11)), UnixNanos(0)); // sent first, arrives last
+    account.settle(1, Weight(1), RequestOutcome::Answered(headers(11)), UnixNanos(0)); // sent first, arrives last
     assert_eq!(left(&mut account, 0), 10);
     // The answer of a request that was alone is the latest word.
     account.take(3, Weight(1), UnixNanos(0)).unwrap();
     account.take(4, Weight(0), UnixNanos(0)).unwrap();
-    account.settle(3, Weight(1), Outcome::Answered(headers(15)), UnixNanos(0));
+    account.settle(3, Weight(1), RequestOutcome::Answered(headers(15)), UnixNanos(0));
     assert_eq!(left(&mut account, 0), 15);
 }
 
@@ -179,7 +185,7 @@ fn d3_05_an_older_answer_never_raises_the_level() {
 fn d3_06_a_drop_that_others_caused_is_absorbed() {
     let mut account = free();
     account.take(1, Weight(1), UnixNanos(0)).unwrap();
-    account.settle(1, Weight(1), Outcome::Answered(headers(0)), UnixNanos(0));
+    account.settle(1, Weight(1), RequestOutcome::Answered(headers(0)), UnixNanos(0));
     assert_eq!(account.take(2, Weight(3), UnixNanos(0)), Err(seconds(18)));
 }
 
@@ -204,10 +210,10 @@ fn d3_09_a_clock_ahead_of_ours_refills_nothing_and_blocks_nobody() {
 fn d3_10_what_was_not_sent_is_given_back_and_what_nobody_knows_stays_spent() {
     let mut account = free();
     account.take(1, Weight(5), UnixNanos(0)).unwrap();
-    account.settle(1, Weight(5), Outcome::NotSent, UnixNanos(0));
+    account.settle(1, Weight(5), RequestOutcome::NotSent, UnixNanos(0));
     assert_eq!(left(&mut account, 0), 20);
     account.take(2, Weight(5), UnixNanos(0)).unwrap();
-    account.settle(2, Weight(5), Outcome::Unknown, UnixNanos(0));
+    account.settle(2, Weight(5), RequestOutcome::Unknown, UnixNanos(0));
     assert_eq!(left(&mut account, 0), 15);
     assert_eq!(account.under_way, []);
 }
@@ -233,7 +239,7 @@ fn a_full_bucket_refills_from_the_first_answer_on() {
     let mut account = free();
     account.take(1, Weight(10), UnixNanos(0)).unwrap();
     assert_eq!(left(&mut account, SECOND), 10);
-    account.settle(1, Weight(10), Outcome::Answered(BudgetHeaders::default()), UnixNanos(SECOND));
+    account.settle(1, Weight(10), RequestOutcome::Answered(BudgetHeaders::default()), UnixNanos(SECOND));
     assert_eq!((left(&mut account, 6 * SECOND), left(&mut account, 7 * SECOND)), (10, 11));
     // An answer that is long in coming holds up nothing for long.
     let mut account = free();
@@ -298,7 +304,12 @@ fn many_small_spends_are_kept_short() {
     account.assume(Limits::of_rate(1_000_000), UnixNanos(0));
     for id in 0..10_000i64 {
         account.take(id as u64, Weight(1), UnixNanos(id * SECOND / 200)).unwrap();
-        account.settle(id as u64, Weight(1), Outcome::Answered(BudgetHeaders::default()), UnixNanos(id * SECOND / 200));
+        account.settle(
+            id as u64,
+            Weight(1),
+            RequestOutcome::Answered(BudgetHeaders::default()),
+            UnixNanos(id * SECOND / 200),
+        );
     }
     let now = 50 * SECOND;
     account.shorten();
@@ -341,7 +352,7 @@ proptest! {
                 }
             } else if !answered.is_empty() {
                 let (id, weight, headers) = answered.remove(pick % answered.len());
-                let outcome = if kind == 8 { Outcome::Unknown } else { Outcome::Answered(headers) };
+                let outcome = if kind == 8 { RequestOutcome::Unknown } else { RequestOutcome::Answered(headers) };
                 account.settle(id, Weight(weight), outcome, UnixNanos(now));
                 let text = serde_json::to_vec(&account).unwrap();
                 account = serde_json::from_slice::<Account>(&text).unwrap().checked(UnixNanos(now)).unwrap();
@@ -363,7 +374,7 @@ fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
         account.settle(
             1,
             Weight(5),
-            Outcome::Refused { headers: BudgetHeaders::default(), wait: Some(day) },
+            RequestOutcome::Refused { headers: BudgetHeaders::default(), wait: Some(day) },
             UnixNanos(now),
         );
     };
@@ -383,7 +394,7 @@ fn a_wait_that_is_no_pause_means_that_the_day_is_spent() {
     assert_eq!(other.take(5, Weight(1), UnixNanos(9 * SECOND)), Err(Refusal::DailyCap(Duration::from_secs(80_340))));
     // After ten minutes one looks whether it still holds; an answer that was charged ends it.
     account.take(6, Weight(1), UnixNanos(600 * SECOND)).unwrap();
-    account.settle(6, Weight(1), Outcome::Answered(headers(10)), UnixNanos(600 * SECOND));
+    account.settle(6, Weight(1), RequestOutcome::Answered(headers(10)), UnixNanos(600 * SECOND));
     account.take(7, Weight(1), UnixNanos(600 * SECOND)).unwrap();
     // An account that an older version kept has no word of it.
     let older: Account = serde_json::from_str(&text.replace("day_spent", "dayspent")).unwrap();

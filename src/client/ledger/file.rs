@@ -34,17 +34,17 @@ pub(super) struct FileLedger {
     /// `None` is the user's cache folder.
     folder: Option<PathBuf>,
     name: String,
-    open: Mutex<Option<Opened>>,
+    open: Mutex<Option<OpenedLedger>>,
 }
 
-struct Opened {
+struct OpenedLedger {
     file: File,
     path: PathBuf,
 }
 
 /// What the file holds.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct LedgerRecord {
     /// The boot of the machine in which the file was written: only within it two processes share a clock.
     boot: String,
     /// When the machine's clock stood at 0. Set once: a jump of the wall clock changes nothing.
@@ -89,7 +89,7 @@ impl FileLedger {
         let mut open = lock(&self.open);
         // The second time the file that was open had been removed meanwhile.
         for _ in 0..2 {
-            let Opened { file, path } = match &mut *open {
+            let OpenedLedger { file, path } = match &mut *open {
                 Some(opened) => opened,
                 none => none.insert(self.open().map_err(|problem| format!("its file cannot be opened: {problem}"))?),
             };
@@ -111,7 +111,7 @@ impl FileLedger {
         Err("its file is removed again and again".to_owned())
     }
 
-    fn open(&self) -> io::Result<Opened> {
+    fn open(&self) -> io::Result<OpenedLedger> {
         let folder = match &self.folder {
             None => cache_folder()?,
             Some(folder) => {
@@ -125,7 +125,7 @@ impl FileLedger {
             _ => problem,
         })?;
         remove_unused(&folder, &path);
-        Ok(Opened { file, path })
+        Ok(OpenedLedger { file, path })
     }
 }
 
@@ -139,7 +139,7 @@ fn update<T>(
     file.seek(SeekFrom::Start(0))?;
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
-    let kept = serde_json::from_slice::<Kept>(&text).ok();
+    let kept = serde_json::from_slice::<LedgerRecord>(&text).ok();
     let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, &boot, since_boot, wall));
     let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
     let now = epoch.plus(since_boot);
@@ -150,7 +150,7 @@ fn update<T>(
     }
     let value = change(&mut account, now);
     account.shorten();
-    let text = serde_json::to_vec(&Kept { boot, epoch, account: account.clone() })?;
+    let text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
     // In place, because the lock is this file's. A write that is cut by a crash leaves no JSON, or the old one.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&text)?;
@@ -160,7 +160,7 @@ fn update<T>(
 
 /// Whether a file's clock goes on. Where the system does not name its boots, only while it agrees with the wall clock: after
 /// another boot it would stand still until the machine had run as long as before.
-fn is_of_this_boot(kept: &Kept, boot: &str, since_boot: i64, wall: UnixNanos) -> bool {
+fn is_of_this_boot(kept: &LedgerRecord, boot: &str, since_boot: i64, wall: UnixNanos) -> bool {
     kept.boot == boot
         && (0..=wall.0.saturating_mul(2)).contains(&kept.epoch.0)
         && (!boot.is_empty() || kept.epoch.plus(since_boot).since(wall).unsigned_abs() <= MINUTE)
@@ -251,7 +251,7 @@ fn is_account_name(name: &str) -> bool {
 fn is_account(file: &File) -> bool {
     let mut text = Vec::new();
     let read = file.take(LARGEST).read_to_end(&mut text);
-    read.is_ok() && (text.is_empty() || serde_json::from_slice::<Kept>(&text).is_ok())
+    read.is_ok() && (text.is_empty() || serde_json::from_slice::<LedgerRecord>(&text).is_ok())
 }
 
 fn wall() -> UnixNanos {
@@ -285,8 +285,8 @@ mod tests {
     use super::*;
 
     /// A file whose clock stood at 0 at this time.
-    fn kept(boot: &str, epoch: UnixNanos) -> Kept {
-        Kept { boot: boot.to_owned(), epoch, account: Account::default() }
+    fn kept(boot: &str, epoch: UnixNanos) -> LedgerRecord {
+        LedgerRecord { boot: boot.to_owned(), epoch, account: Account::default() }
     }
 
     #[test]

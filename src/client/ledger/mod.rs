@@ -16,7 +16,7 @@ use self::lock::lock;
 use self::redis::RedisLedger;
 use super::config::BudgetScope;
 use super::error::ClientError;
-use super::log::{self, Level, Record};
+use super::log::{self, LogLevel, LogRecord};
 use crate::budget::{Account, Limits};
 use crate::clock::{SharedClock, UnixNanos};
 
@@ -28,7 +28,7 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// An account and the backend that keeps it.
-pub(super) struct Ledger {
+pub(super) struct BudgetLedger {
     backend: Backend,
     own: Mutex<OwnView>,
     clock: SharedClock,
@@ -51,7 +51,7 @@ struct OwnView {
     notice: Option<String>,
 }
 
-impl Ledger {
+impl BudgetLedger {
     /// The ledger of the account `name`, a hash. Nothing is opened yet.
     ///
     /// # Errors
@@ -77,10 +77,10 @@ impl Ledger {
     /// were quicker it is called anew with what they left.
     pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
         let value = self.update_quietly(&mut change).await;
-        if log::is_heard(Level::Warning)
+        if log::is_heard(LogLevel::Warning)
             && let Some(words) = lock(&self.own).notice.take()
         {
-            log::emit(Level::Warning, || Record::Notice(words));
+            log::emit(LogLevel::Warning, || LogRecord::Notice(words));
         }
         value
     }

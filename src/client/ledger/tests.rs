@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
-use crate::budget::{Limits, Outcome, Refusal};
+use crate::budget::{Limits, Refusal, RequestOutcome};
 use crate::client::log::{Listener, listening};
 use crate::clock::{ManualClock, RunningClock, SECOND, UnixSecond};
 use crate::protocol::Weight;
@@ -14,15 +14,15 @@ const LIMITS: Limits = Limits { per_minute: 6, burst: Weight(120), per_day: None
 const NAME: &str = "0123456789abcdef0123456789abcdef";
 
 /// A ledger as another process would make it.
-fn ledger(scope: &BudgetScope) -> Arc<Ledger> {
-    Arc::new(Ledger::new(scope, NAME, Arc::new(RunningClock::wall())).unwrap())
+fn ledger(scope: &BudgetScope) -> Arc<BudgetLedger> {
+    Arc::new(BudgetLedger::new(scope, NAME, Arc::new(RunningClock::wall())).unwrap())
 }
 
 fn folder(path: &Path) -> BudgetScope {
     BudgetScope::Folder(path.to_owned())
 }
 
-async fn take(ledger: &Ledger, id: u64, weight: u64) -> Result<(), Refusal> {
+async fn take(ledger: &BudgetLedger, id: u64, weight: u64) -> Result<(), Refusal> {
     ledger
         .update(|account, now| {
             account.assume(LIMITS, now);
@@ -31,7 +31,7 @@ async fn take(ledger: &Ledger, id: u64, weight: u64) -> Result<(), Refusal> {
         .await
 }
 
-async fn left(ledger: &Ledger) -> u64 {
+async fn left(ledger: &BudgetLedger) -> u64 {
     ledger.update(|account, now| account.bucket(now).map_or(0, |bucket| bucket.remaining(now).0)).await
 }
 
@@ -95,7 +95,7 @@ async fn a_link_in_the_files_place_is_refused_and_what_it_points_to_stays() {
     let foreign = outside.path().join("notes.txt");
     fs::write(&foreign, "notes of mine").unwrap();
     let scope = folder(place.path());
-    let make = |scope: &BudgetScope| Ledger::new(scope, NAME, Arc::new(RunningClock::wall()));
+    let make = |scope: &BudgetScope| BudgetLedger::new(scope, NAME, Arc::new(RunningClock::wall()));
     // Before the client is made: it says what to do.
     std::os::unix::fs::symlink(&foreign, file_in(place.path())).unwrap();
     let error = make(&scope).err().unwrap();
@@ -132,7 +132,7 @@ async fn d3_09_no_jump_of_the_wall_clock_changes_the_level() {
     let hours = 5 * 3_600 * SECOND;
     for jump in [hours, -hours] {
         let clock = Arc::new(ManualClock::at(UnixSecond(1_790_000_000).nanos()));
-        let own = Ledger::new(&folder(place.path()), NAME, clock.clone()).unwrap();
+        let own = BudgetLedger::new(&folder(place.path()), NAME, clock.clone()).unwrap();
         own.update(|account, now| account.assume(LIMITS, now)).await;
         let all = left(&own).await;
         take(&own, 1, all).await.unwrap();
@@ -175,7 +175,7 @@ async fn a_place_that_cannot_be_used_stops_nobody_and_is_reported_once() {
     let records = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&records);
     let listener = Listener {
-        least: Level::Warning,
+        least: LogLevel::Warning,
         on_record: Arc::new(move |record| heard.lock().unwrap().push(record.to_string())),
     };
     let spend = async {
@@ -326,7 +326,7 @@ async fn machines_share_a_budget_by_redis() {
     while take(&one, 3, 1).await.is_err() {
         assert!(Instant::now() < patience);
     }
-    one.update(|account, now| account.settle(3, Weight(1), Outcome::NotSent, now)).await;
+    one.update(|account, now| account.settle(3, Weight(1), RequestOutcome::NotSent, now)).await;
 
     // All at once, from many machines.
     let taken = Arc::new(AtomicUsize::new(0));
@@ -379,7 +379,7 @@ fn an_address_with_a_password_is_not_shown() {
     for wrong in ["redis://user:secret-word@", "secret-word", "postgres://user:secret-word@host"] {
         let problem = match BudgetScope::parse(wrong) {
             Err(problem) => problem,
-            Ok(scope) => Ledger::new(&scope, NAME, Arc::new(RunningClock::wall())).err().unwrap(),
+            Ok(scope) => BudgetLedger::new(&scope, NAME, Arc::new(RunningClock::wall())).err().unwrap(),
         };
         assert!(problem.message.contains("redis://host") && !problem.message.contains("secret-word"), "{problem}");
     }

@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::error::{ClientError, ErrorKind};
-use crate::client::inner::Inner;
+use crate::client::inner::ClientInner;
 use crate::client::kept_lists::{Asks, ListQuery};
 use crate::client::pace::Patience;
-use crate::client::reading::{Reading, Record};
+use crate::client::reading::{BodyReader, ObjectReader};
 use crate::protocol::discovery::ListEndpoint;
 use crate::protocol::{ErrorBody, Weight, excerpt};
 
 /// Longest that a call waits for a list.
 const MOMENT: Duration = Duration::from_secs(2);
 
-impl Asks for Inner {
+impl Asks for ClientInner {
     // One attempt: it must not hold up what it is asked for.
     async fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> Option<Vec<T>> {
         let endpoint = query.list.endpoint();
@@ -26,7 +26,7 @@ impl Asks for Inner {
         let patience = Patience { max_wait: Some(MOMENT), deadline: Some(end) };
         let permit = self.pacer.acquire(Weight::ZERO, patience).await.ok()?;
         let sent = Instant::now();
-        let mut reading = Record::<Map<String, Value>>::new(self.transport.dialect());
+        let mut reading = ObjectReader::<Map<String, Value>>::new(self.transport.dialect());
         let got = timeout_at(end, self.transport.get(&url, &mut reading)).await;
         let (status, list) = match got {
             Err(_) => {

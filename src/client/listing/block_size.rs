@@ -1,7 +1,7 @@
 //! Whether a request's block size fits the recommended one (supplement 9).
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{ListQuery, Question};
+use crate::client::kept_lists::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::query::Spelling;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
@@ -37,7 +37,7 @@ impl SizeQuestion {
     }
 }
 
-impl Question<f64> for SizeQuestion {
+impl ListQuestion<f64> for SizeQuestion {
     fn query(&self) -> &ListQuery {
         &self.query
     }

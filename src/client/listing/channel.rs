@@ -4,8 +4,8 @@ use futures::future;
 
 use super::names::NameQuestion;
 use crate::client::error::ClientError;
-use crate::client::inner::Inner;
-use crate::client::kept_lists::{ListQuery, Question};
+use crate::client::inner::ClientInner;
+use crate::client::kept_lists::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};
@@ -31,7 +31,7 @@ impl<'a> CategoryQuestion<'a> {
     }
 }
 
-impl Question<String> for CategoryQuestion<'_> {
+impl ListQuestion<String> for CategoryQuestion<'_> {
     fn query(&self) -> &ListQuery {
         &self.query
     }
@@ -63,7 +63,7 @@ fn data_type(kind: ChannelKind) -> DataType {
     }
 }
 
-impl Inner {
+impl ClientInner {
     /// What the lists say of the channels of a stream, asked where they must be; at once, so that the wait is that of one.
     ///
     /// # Errors

@@ -14,11 +14,11 @@ use futures::future;
 use self::block_size::SizeQuestion;
 use self::names::NameQuestion;
 use super::error::ClientError;
-use super::inner::{Client, Inner};
+use super::inner::{Client, ClientInner};
 use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
-use crate::archive::points::{Archive, Key, gaps};
+use crate::archive::points::{Archive, ArchiveKey, gaps};
 use crate::clock::UnixNanos;
 
 impl Client {
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientInner {
     fn name_question<'a>(&self, request: &'a PointsRequest) -> Option<NameQuestion<'a>> {
         NameQuestion::of(&request.query).filter(|_| self.check_symbols)
     }
@@ -98,7 +98,7 @@ impl Inner {
             return false;
         }
         let Some(archive) = archive.or(self.archive.as_ref()) else { return true };
-        let Some(key) = Key::new(&self.source, &request.query) else { return true };
+        let Some(key) = ArchiveKey::new(&self.source, &request.query) else { return true };
         match blocking(archive, &key, Archive::asked).await {
             Ok(asked) => !gaps(&asked, window).is_empty(),
             Err(_) => false, // told by the call itself

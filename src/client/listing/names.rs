@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{ListQuery, Question};
+use crate::client::kept_lists::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
-use crate::protocol::exchange::{Venue, venue};
+use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::did_you_mean;
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
@@ -44,7 +44,7 @@ impl<'a> NameQuestion<'a> {
     }
 }
 
-impl Question<String> for NameQuestion<'_> {
+impl ListQuestion<String> for NameQuestion<'_> {
     fn query(&self) -> &ListQuery {
         &self.query
     }
@@ -71,7 +71,7 @@ impl Question<String> for NameQuestion<'_> {
         };
         let words = format!("{at} has no {name}{near} (of {of} the service lists {there} there");
         // A venue with so many markets may not list them all.
-        if filters.exchanges.iter().any(|exchange| venue(exchange) == Some(Venue::Prediction)) {
+        if filters.exchanges.iter().any(|exchange| venue(exchange) == Some(VenueKind::Prediction)) {
             return Ok(Listed::Unsure(format!(
                 "{words}, maybe not all: markets go by their conditionId, not by a slug)"
             )));

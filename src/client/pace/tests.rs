@@ -6,7 +6,7 @@ use crate::protocol::Tier;
 
 fn pacer() -> Arc<Pacer> {
     let clock: SharedClock = Arc::new(RunningClock::wall());
-    let ledger = Ledger::new(&BudgetScope::Process, "test", clock).unwrap();
+    let ledger = BudgetLedger::new(&BudgetScope::Process, "test", clock).unwrap();
     let pacer = Pacer::new(ledger);
     pacer.assume(Tier::Free.spec().into());
     Arc::new(pacer)
@@ -37,7 +37,7 @@ async fn a_dropped_permit_stays_spent_and_an_unsent_one_does_not() {
 #[tokio::test]
 async fn headers_teach_the_limit_and_the_level() {
     let clock: SharedClock = Arc::new(RunningClock::wall());
-    let ledger = Ledger::new(&BudgetScope::Process, "test", clock).unwrap();
+    let ledger = BudgetLedger::new(&BudgetScope::Process, "test", clock).unwrap();
     let pacer = Arc::new(Pacer::new(ledger));
     assert_eq!(pacer.view(), None);
     let permit = pacer.acquire(Weight(3), Patience::default()).await.unwrap();
@@ -121,7 +121,7 @@ async fn a_plan_over_budget_takes_as_long_as_the_refill_and_draws_no_refusal() {
         (Tier::Advanced, (0..160).map(|index| 1 + 97 * (index % 3)).collect::<Vec<u64>>(), 750.0 / 60.0, 1500.0),
     ] {
         let clock: SharedClock = Arc::new(Paused(Instant::now()));
-        let ledger = Ledger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
+        let ledger = BudgetLedger::new(&BudgetScope::Process, "test", Arc::clone(&clock)).unwrap();
         let pacer = Arc::new(Pacer::new(ledger));
         pacer.assume(tier.spec().into());
         let (begun, weight) = (Instant::now(), weights.iter().sum::<u64>() as f64);

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::backoff::Backoff;
 use super::batch::SharedTable;
-use super::queue::{Overflow, Queue};
+use super::queue::{Overflow, StreamQueue};
 use super::record::Recorder;
 use crate::client::error::ClientError;
-use crate::client::inner::Inner;
+use crate::client::inner::ClientInner;
 
 /// How a stream is kept up.
 #[derive(Clone)]
@@ -52,9 +52,9 @@ pub(super) type Standing = Option<Result<(), ClientError>>;
 
 /// What the stream and its connections share.
 pub(super) struct Common {
-    pub(super) client: Arc<Inner>,
+    pub(super) client: Arc<ClientInner>,
     pub(super) options: StreamOptions,
-    pub(super) queue: Queue,
+    pub(super) queue: StreamQueue,
     pub(super) recorder: Option<Arc<Recorder>>,
     /// What the trades of batches are of.
     pub(super) table: SharedTable,

@@ -7,7 +7,7 @@ use super::batch::name_of;
 use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
 use super::event::Event;
 use super::gap::{ServiceTime, StreamItem};
-use super::session::{End, Session};
+use super::session::{Session, SessionEnd};
 use crate::client::error::{ClientError, ErrorKind};
 use crate::clock::UnixNanos;
 use crate::columns::NO_TIME;
@@ -22,7 +22,7 @@ const MOST_TOGETHER: usize = 1_024;
 
 impl Session {
     /// Hands on what a message holds.
-    pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), End> {
+    pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), SessionEnd> {
         if self.add_rows(&message) {
             return self.hand_on().await;
         }
@@ -75,7 +75,7 @@ impl Session {
     }
 
     /// Before the events of a frame: the connection serves, and what broke before it is reported.
-    async fn begin(&mut self, latest: Option<UnixNanos>, time: ServiceTime) -> Result<(), End> {
+    async fn begin(&mut self, latest: Option<UnixNanos>, time: ServiceTime) -> Result<(), SessionEnd> {
         self.alive = true;
         self.report_gap(time).await?;
         self.whole_until = self.whole_until.max(latest);
@@ -101,7 +101,7 @@ impl Session {
     }
 
     /// Hands on the rows to which none is added any more.
-    pub(super) async fn hand_on(&mut self) -> Result<(), End> {
+    pub(super) async fn hand_on(&mut self) -> Result<(), SessionEnd> {
         for rows in std::mem::take(&mut self.ready) {
             let bytes = rows.bytes();
             self.push_of(Ok(StreamItem::Trades(rows)), bytes).await?;
@@ -110,14 +110,14 @@ impl Session {
     }
 
     /// Hands on the rows that were not handed on yet.
-    pub(super) async fn flush(&mut self) -> Result<(), End> {
+    pub(super) async fn flush(&mut self) -> Result<(), SessionEnd> {
         self.close_batch();
         self.hand_on().await
     }
 
     /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
     /// not, or would take too much, is handed on as an error.
-    pub(super) async fn frame(&mut self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, End> {
+    pub(super) async fn frame(&mut self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, SessionEnd> {
         let bytes = match message {
             Message::Text(text) => bytes::Bytes::from(text),
             Message::Binary(bytes) => bytes,
@@ -144,7 +144,7 @@ impl Session {
         Ok(None)
     }
 
-    async fn malformed(&mut self, what: &str, bytes: &[u8]) -> Result<(), End> {
+    async fn malformed(&mut self, what: &str, bytes: &[u8]) -> Result<(), SessionEnd> {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * LONGEST)]);
         let start = excerpt(&self.common.client.transport.redact(&start));
         let message = format!("a frame of {} bytes {what}; it starts {start:?}", bytes.len());
@@ -158,7 +158,7 @@ impl Session {
         frame: Map<String, Value>,
         cost: usize,
         time: ServiceTime,
-    ) -> Result<(), End> {
+    ) -> Result<(), SessionEnd> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             let refused = self.refusal(error);
             return self.push(Err(refused)).await;
@@ -197,14 +197,14 @@ impl Session {
     }
 
     /// Hands something on after the rows before it.
-    pub(super) async fn push(&mut self, item: Result<StreamItem, ClientError>) -> Result<(), End> {
+    pub(super) async fn push(&mut self, item: Result<StreamItem, ClientError>) -> Result<(), SessionEnd> {
         self.flush().await?;
         self.push_of(item, OBJECT).await
     }
 
     /// Hands on what takes about so many bytes.
-    async fn push_of(&self, item: Result<StreamItem, ClientError>, cost: usize) -> Result<(), End> {
-        if self.common.queue.push(item, cost).await { Ok(()) } else { Err(End::Closed) }
+    async fn push_of(&self, item: Result<StreamItem, ClientError>, cost: usize) -> Result<(), SessionEnd> {
+        if self.common.queue.push(item, cost).await { Ok(()) } else { Err(SessionEnd::Closed) }
     }
 
     /// A refusal in a frame, without the key.

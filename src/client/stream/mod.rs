@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use self::common::{Common, Standing};
-use self::queue::Queue;
+use self::queue::StreamQueue;
 use self::record::Recorder;
 use self::session::Session;
 use super::error::ClientError;
@@ -102,7 +102,7 @@ impl Client {
         let channels = families.values().flatten();
         let recorder = |folder| Recorder::new(folder, channels, Arc::new(WallClock::default()));
         let recorder = options.record.as_deref().map(recorder).transpose()?.map(Arc::new);
-        let queue = Queue::new(options.queue, options.overflow);
+        let queue = StreamQueue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
         let table = batch::SharedTable::default();
         let common = Common { client, options, queue, recorder, table, reconnects, broken };

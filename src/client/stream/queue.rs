@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::cost::MOST_WAITING;
 use super::gap::StreamItem;
 use crate::client::error::ClientError;
-use crate::client::log::{self, Level, Record};
+use crate::client::log::{self, LogLevel, LogRecord};
 
 /// Most notices that wait to be logged; older ones are left out.
 const NOTICES: usize = 64;
@@ -34,7 +34,7 @@ pub struct Taken {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     /// What waits, each with about the bytes that it takes.
     waiting: VecDeque<(Result<StreamItem, ClientError>, usize)>,
     bytes: usize,
@@ -46,7 +46,7 @@ struct State {
     notices: VecDeque<String>,
 }
 
-impl State {
+impl QueueState {
     /// Drops the oldest event or batch; of what tells that something is missing only when nothing else waits.
     fn drop_oldest(&mut self) {
         let is_event = |item: &Result<_, _>| matches!(item, Ok(StreamItem::Event(_) | StreamItem::Trades(_)));
@@ -73,21 +73,21 @@ fn count(item: &Result<StreamItem, ClientError>) -> usize {
     if let Ok(StreamItem::Trades(trades)) = item { trades.len() } else { 1 }
 }
 
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct StreamQueue {
+    state: Mutex<QueueState>,
     most: usize,
     overflow: Overflow,
     filled: Notify,
     emptied: Notify,
 }
 
-impl Queue {
+impl StreamQueue {
     pub(super) fn new(most: usize, overflow: Overflow) -> Self {
         let most = most.max(1);
         Self { state: Mutex::default(), most, overflow, filled: Notify::new(), emptied: Notify::new() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -103,7 +103,7 @@ impl Queue {
                 if state.ended {
                     return false;
                 }
-                let full = |state: &State| {
+                let full = |state: &QueueState| {
                     let too_large = state.bytes.saturating_add(bytes) > MOST_WAITING && !state.waiting.is_empty();
                     state.events >= self.most || too_large
                 };
@@ -157,7 +157,7 @@ impl Queue {
                 (std::mem::take(&mut state.notices), state.ended || !state.waiting.is_empty())
             };
             for words in notices {
-                log::emit(Level::Warning, || Record::Notice(words));
+                log::emit(LogLevel::Warning, || LogRecord::Notice(words));
             }
             if is_ready {
                 return;
@@ -245,7 +245,7 @@ mod tests {
 
     #[tokio::test]
     async fn gaps_are_not_dropped_for_newer_events() {
-        let queue = Queue::new(3, Overflow::DropOldest);
+        let queue = StreamQueue::new(3, Overflow::DropOldest);
         for item in [event("a"), gap("broke"), event("b"), event("c"), event("d")] {
             assert!(queue.push(Ok(item), 1).await);
         }
@@ -268,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn batches_count_by_their_rows_and_those_that_follow_one_another_are_taken_as_one() {
-        let queue = Queue::new(6, Overflow::DropOldest);
+        let queue = StreamQueue::new(6, Overflow::DropOldest);
         for item in [trades(&["a", "b"], false), trades(&["c"], false), gap("broke"), trades(&["d"], false)] {
             assert!(queue.push(Ok(item), 1).await);
         }
@@ -290,7 +290,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_makes_the_connection_wait() {
-        let queue = Arc::new(Queue::new(2, Overflow::Wait));
+        let queue = Arc::new(StreamQueue::new(2, Overflow::Wait));
         assert!(queue.push(Ok(event("a")), 1).await && queue.push(Ok(event("b")), 1).await);
         let more = tokio::spawn({
             let queue = Arc::clone(&queue);
@@ -305,7 +305,7 @@ mod tests {
 
     #[tokio::test]
     async fn or_the_oldest_are_dropped_and_counted() {
-        let queue = Queue::new(2, Overflow::DropOldest);
+        let queue = StreamQueue::new(2, Overflow::DropOldest);
         for name in ["a", "b", "c", "d"] {
             assert!(queue.push(Ok(event(name)), 1).await);
         }
@@ -314,7 +314,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_comes_after_what_waits_and_frees_who_waits() {
-        let queue = Arc::new(Queue::new(1, Overflow::Wait));
+        let queue = Arc::new(StreamQueue::new(1, Overflow::Wait));
         assert!(queue.push(Ok(event("a")), 1).await);
         let blocked = tokio::spawn({
             let queue = Arc::clone(&queue);
@@ -334,7 +334,7 @@ mod tests {
 
     #[tokio::test]
     async fn few_large_ones_fill_it_as_well() {
-        let queue = Arc::new(Queue::new(1_000, Overflow::Wait));
+        let queue = Arc::new(StreamQueue::new(1_000, Overflow::Wait));
         // One that is too large by itself still comes through.
         assert!(queue.push(Ok(event("a")), 2 * MOST_WAITING).await);
         let more = tokio::spawn({
@@ -345,7 +345,7 @@ mod tests {
         assert!(!more.is_finished());
         assert_eq!(names(queue.take(1)), ["a"]);
         assert!(more.await.unwrap());
-        let queue = Queue::new(1_000, Overflow::DropOldest);
+        let queue = StreamQueue::new(1_000, Overflow::DropOldest);
         for name in ["a", "b", "c", "d"] {
             assert!(queue.push(Ok(event(name)), MOST_WAITING / 3).await);
         }

@@ -26,11 +26,11 @@ impl Hasher for AsItIs {
 
 /// Events of one kind, exchange and symbol, which their ids tell apart.
 #[derive(Clone)]
-pub(super) struct Market(DefaultHasher);
+pub(super) struct SeenMarket(DefaultHasher);
 
 /// The latest events by what identifies them.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct SeenEvents {
     /// Keys of this process alone, so that no service can choose events that meet.
     keys: RandomState,
     latest: Identities,
@@ -40,7 +40,7 @@ pub(super) struct Seen {
 
 type Identities = HashSet<u64, BuildHasherDefault<AsItIs>>;
 
-impl Seen {
+impl SeenEvents {
     /// Whether an event is new; it then no longer is.
     ///
     /// An event with an id is known by its type, exchange, symbol and id: some exchanges count ids for each symbol. One
@@ -58,14 +58,14 @@ impl Seen {
     }
 
     /// The market of events that come under `name` with these words in their series.
-    pub(super) fn market(&self, name: &str, kind: &str, exchange: &str, symbol: &str) -> Market {
+    pub(super) fn market(&self, name: &str, kind: &str, exchange: &str, symbol: &str) -> SeenMarket {
         let mut hasher = self.keys.build_hasher();
         (name, kind, exchange, symbol).hash(&mut hasher);
-        Market(hasher)
+        SeenMarket(hasher)
     }
 
     /// Whether the event of a market with an id is new; it then no longer is.
-    pub(super) fn is_new_id(&mut self, market: &Market, id: &str) -> bool {
+    pub(super) fn is_new_id(&mut self, market: &SeenMarket, id: &str) -> bool {
         self.note(identity(market, (true, id)))
     }
 
@@ -83,7 +83,7 @@ impl Seen {
 
 /// 64 bits: an event meets another of 400,000 by chance once in 5 × 10^13 events, years of the busiest streams. Twice as many would
 /// cost a third of the time that an event of a batch takes, since the table would leave the processor's caches.
-fn identity(market: &Market, what: (bool, &str)) -> u64 {
+fn identity(market: &SeenMarket, what: (bool, &str)) -> u64 {
     let mut hasher = market.0.clone();
     what.hash(&mut hasher);
     hasher.finish()
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn new(text: &str) -> Vec<bool> {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         events(text).iter().map(|event| seen.is_new(event)).collect()
     }
 
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut seen = Seen::default();
+        let mut seen = SeenEvents::default();
         let template = events(r#"{"points":[{"series":{},"trade":{"id":"0"}}]}"#).remove(0);
         let mut is_new = |id: usize| {
             let mut event = template.clone();

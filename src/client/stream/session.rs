@@ -13,8 +13,8 @@ use super::batch::Trades;
 use super::common::{Common, Standing};
 use super::gap::{Gap, ServiceTime, StreamItem};
 use super::record::Recorder;
-use super::seen::Seen;
-use super::socket::{Socket, open};
+use super::seen::SeenEvents;
+use super::socket::{ClientSocket, open};
 use super::texts::Texts;
 use crate::archive::ArchiveError;
 use crate::client::error::{ClientError, ErrorKind};
@@ -34,7 +34,7 @@ const PASSING: Duration = Duration::from_secs(300);
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Why a connection ended.
-pub(super) enum End {
+pub(super) enum SessionEnd {
     /// Another attempt would end the same: the service refused.
     Refused(ClientError),
     /// The connection broke, or the service could not serve just now.
@@ -58,7 +58,7 @@ pub(super) struct Session {
     pub(super) family: Family,
     channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
-    pub(super) seen: Seen,
+    pub(super) seen: SeenEvents,
     /// Series of trades and of liquidations, by their texts.
     pub(super) texts: [Texts; 2],
     /// Trades or liquidations that were not handed on yet.
@@ -86,7 +86,7 @@ impl Session {
             family,
             channels: channels.into(),
             standing,
-            seen: Seen::default(),
+            seen: SeenEvents::default(),
             texts: Default::default(),
             pending: Trades::default(),
             ready: Vec::new(),
@@ -104,12 +104,12 @@ impl Session {
             self.alive = false;
             let begun = Instant::now();
             let (error, refused) = match self.converse().await {
-                End::Closed => return,
-                End::Refused(error) => {
+                SessionEnd::Closed => return,
+                SessionEnd::Refused(error) => {
                     let refused = !self.may_pass(&error);
                     (error, refused)
                 }
-                End::Broken(error) => (error, false),
+                SessionEnd::Broken(error) => (error, false),
             };
             if self.standing.borrow().is_none() {
                 self.standing.send_replace(Some(Err(error)));
@@ -160,7 +160,7 @@ impl Session {
     }
 
     /// Reports what may be missing, once for each loss and before the first event that comes after it.
-    pub(super) async fn report_gap(&mut self, time: ServiceTime) -> Result<(), End> {
+    pub(super) async fn report_gap(&mut self, time: ServiceTime) -> Result<(), SessionEnd> {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.reported) else { return Ok(()) };
         lost.reported = true;
         let to = time.latest();
@@ -184,10 +184,10 @@ impl Session {
     pub(super) async fn record<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
-    ) -> Result<Option<T>, End> {
+    ) -> Result<Option<T>, SessionEnd> {
         let Some(recorder) = self.common.recorder.clone() else { return Ok(None) };
         let written = tokio::task::spawn_blocking(move || work(&recorder)).await;
-        let failed = |problem: String| End::Refused(ClientError::new(ErrorKind::Archive, problem));
+        let failed = |problem: String| SessionEnd::Refused(ClientError::new(ErrorKind::Archive, problem));
         match written {
             Ok(Ok(done)) => Ok(Some(done)),
             Ok(Err(error)) => Err(failed(format!("the stream cannot be recorded: {error}"))),
@@ -196,7 +196,7 @@ impl Session {
     }
 
     /// The channels are open, for the first time or again.
-    async fn stand(&mut self, time: ServiceTime) -> Result<(), End> {
+    async fn stand(&mut self, time: ServiceTime) -> Result<(), SessionEnd> {
         self.report_gap(time).await?;
         if self.common.recorder.is_some() && self.standing.borrow().is_none() {
             let (channels, since) = (Arc::clone(&self.channels), time.earliest());
@@ -215,7 +215,7 @@ impl Session {
         Ok(())
     }
 
-    async fn converse(&mut self) -> End {
+    async fn converse(&mut self) -> SessionEnd {
         let Err(end) = self.hold().await;
         // What the connection sent before it ended.
         match self.flush().await {
@@ -225,14 +225,14 @@ impl Session {
     }
 
     /// One connection, to its end.
-    async fn hold(&mut self) -> Result<std::convert::Infallible, End> {
+    async fn hold(&mut self) -> Result<std::convert::Infallible, SessionEnd> {
         let common = Arc::clone(&self.common);
         let transport = &common.client.transport;
         let over = common.queue.over();
         tokio::pin!(over);
         let (mut socket, time) = tokio::select! {
             opened = self.establish(transport) => opened?,
-            () = &mut over => return Err(End::Closed),
+            () = &mut over => return Err(SessionEnd::Closed),
         };
         loop {
             self.hear_waiting(&mut socket, time).await?;
@@ -241,7 +241,7 @@ impl Session {
                 () = &mut over => {
                     // The service is told, but not waited for.
                     let _ = timeout(FAREWELL, socket.close(None)).await;
-                    return Err(End::Closed);
+                    return Err(SessionEnd::Closed);
                 }
             };
             self.hear(message, time).await?;
@@ -249,7 +249,7 @@ impl Session {
     }
 
     /// Hears what came already, for a while: whoever never waits notices no end of the stream, and keeps timers waiting.
-    async fn hear_waiting(&mut self, socket: &mut Socket, time: ServiceTime) -> Result<(), End> {
+    async fn hear_waiting(&mut self, socket: &mut ClientSocket, time: ServiceTime) -> Result<(), SessionEnd> {
         for _ in 0..AT_ONCE {
             let Some(message) = socket.next().now_or_never() else { break };
             let message = self.received(message)?;
@@ -268,7 +268,7 @@ impl Session {
     }
 
     /// Connects, tells the key and subscribes.
-    async fn establish(&mut self, transport: &Transport) -> Result<(Socket, ServiceTime), End> {
+    async fn establish(&mut self, transport: &Transport) -> Result<(ClientSocket, ServiceTime), SessionEnd> {
         let (mut socket, time) = open(transport, self.family).await.map_err(after_handshake)?;
         let channels = match transport.dialect() {
             None => subscribe(CHANNELS_REQUEST, &self.channels),
@@ -280,19 +280,19 @@ impl Session {
         for (id, text) in [(KEY_REQUEST, authenticate(KEY_REQUEST, transport.key())), (CHANNELS_REQUEST, channels)] {
             let limit = transport.timeout();
             let sent = timeout(limit, send(&mut socket, Message::text(text))).await;
-            sent.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            sent.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?;
             let is_first = self.standing.borrow().is_none();
             let granted = self.granted(&mut socket, id, time, limit);
             // Before it stands for the first time nobody takes events: they may not hold it up for ever.
             let granted = if is_first { timeout(limit, granted).await } else { Ok(granted.await) };
-            granted.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            granted.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?;
         }
         self.stand(time).await?;
         Ok((socket, time))
     }
 
     /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
-    async fn receive(&mut self, socket: &mut Socket) -> Result<Message, End> {
+    async fn receive(&mut self, socket: &mut ClientSocket) -> Result<Message, SessionEnd> {
         let patience = self.common.options.ping_after;
         // Messages that came already are there without waiting: without a pause no timer would ever run beside a flood.
         tokio::task::coop::consume_budget().await;
@@ -308,24 +308,24 @@ impl Session {
                     send(socket, Message::Ping(bytes::Bytes::new())).await?;
                     Ok(socket.next().await)
                 };
-                timeout(patience, asked).await.unwrap_or_else(|_| Err(End::Broken(silent())))?
+                timeout(patience, asked).await.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?
             }
         };
         self.received(message)
     }
 
     /// A message, or why there will be none.
-    fn received(&self, message: Option<Result<Message, Error>>) -> Result<Message, End> {
+    fn received(&self, message: Option<Result<Message, Error>>) -> Result<Message, SessionEnd> {
         match message {
             Some(Ok(Message::Close(frame))) => {
                 let why =
                     frame.map_or_else(String::new, |frame| format!(": {} {}", u16::from(frame.code), frame.reason));
                 let message = self.common.client.transport.redact(&format!("the service closed the stream{why}"));
-                Err(End::Broken(ClientError::new(ErrorKind::Transport, message)))
+                Err(SessionEnd::Broken(ClientError::new(ErrorKind::Transport, message)))
             }
             Some(Ok(message)) => Ok(message),
-            Some(Err(error)) => Err(End::Broken(torn(&error))),
-            None => Err(End::Broken(ClientError::new(ErrorKind::Transport, "the stream's connection ended"))),
+            Some(Err(error)) => Err(SessionEnd::Broken(torn(&error))),
+            None => Err(SessionEnd::Broken(ClientError::new(ErrorKind::Transport, "the stream's connection ended"))),
         }
     }
 
@@ -333,15 +333,16 @@ impl Session {
     /// does not count, and none of them is lost when it is over.
     async fn granted(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut ClientSocket,
         id: u64,
         time: ServiceTime,
         mut left: Duration,
-    ) -> Result<(), End> {
+    ) -> Result<(), SessionEnd> {
         loop {
             self.flush().await?;
             let begun = Instant::now();
-            let message = timeout(left, self.receive(socket)).await.unwrap_or_else(|_| Err(End::Broken(silent())))?;
+            let message =
+                timeout(left, self.receive(socket)).await.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?;
             left = left.saturating_sub(begun.elapsed());
             let Some((frame, cost)) = self.frame(message).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
@@ -358,29 +359,29 @@ impl Session {
 }
 
 /// Whether a refused handshake is worth another attempt.
-fn after_handshake(error: ClientError) -> End {
+fn after_handshake(error: ClientError) -> SessionEnd {
     match error.kind {
-        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => End::Refused(error),
-        _ => End::Broken(error),
+        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => SessionEnd::Refused(error),
+        _ => SessionEnd::Broken(error),
     }
 }
 
 /// Whether a refused request is worth another attempt. A refused key whose error does not say what it is, is one.
-fn after_request(mut error: ClientError, id: u64) -> End {
+fn after_request(mut error: ClientError, id: u64) -> SessionEnd {
     let says_what = error.code.as_deref().is_some_and(|code| code.parse::<i64>().map_or(true, |code| code >= 400));
     match error.kind {
-        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => End::Refused(error),
+        ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => SessionEnd::Refused(error),
         ErrorKind::Server if id == KEY_REQUEST && !says_what => {
             error.kind = ErrorKind::Authentication;
             error.status = Some(401);
-            End::Refused(error)
+            SessionEnd::Refused(error)
         }
-        _ => End::Broken(error),
+        _ => SessionEnd::Broken(error),
     }
 }
 
-async fn send(socket: &mut Socket, message: Message) -> Result<(), End> {
-    socket.send(message).await.map_err(|error| End::Broken(torn(&error)))
+async fn send(socket: &mut ClientSocket, message: Message) -> Result<(), SessionEnd> {
+    socket.send(message).await.map_err(|error| SessionEnd::Broken(torn(&error)))
 }
 
 fn silent() -> ClientError {

@@ -24,10 +24,10 @@ const MAX_UNWRITTEN: usize = 16 << 20;
 const MAX_REFUSAL: usize = 64 << 10;
 
 /// An open WebSocket.
-pub(super) type Socket = WebSocketStream<Upgraded>;
+pub(super) type ClientSocket = WebSocketStream<Upgraded>;
 
 /// Opens the WebSocket of a family of channels; also the service's time at the handshake.
-pub(super) async fn open(transport: &Transport, family: Family) -> Result<(Socket, ServiceTime), ClientError> {
+pub(super) async fn open(transport: &Transport, family: Family) -> Result<(ClientSocket, ServiceTime), ClientError> {
     let url = transport.url(family.path(), "encoding=json");
     let attempt = tokio::time::timeout(transport.timeout(), shake_hands(transport, &url)).await;
     let opened = attempt.unwrap_or_else(|_| {
@@ -37,7 +37,7 @@ pub(super) async fn open(transport: &Transport, family: Family) -> Result<(Socke
     opened.map_err(|error| error.of(&url))
 }
 
-async fn shake_hands(transport: &Transport, url: &str) -> Result<(Socket, ServiceTime), ClientError> {
+async fn shake_hands(transport: &Transport, url: &str) -> Result<(ClientSocket, ServiceTime), ClientError> {
     let key = generate_key();
     let request = transport.sockets()?.get(url).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
     let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::batch::SharedTable;
-use super::seen::{Market, Seen};
+use super::seen::{SeenEvents, SeenMarket};
 
 /// Series that are looked through one by one; beyond them a table of hashes is faster.
 const FEW: usize = 16;
@@ -19,7 +19,7 @@ pub(super) struct Spelt {
     /// Its place in the stream's table.
     pub(super) place: u32,
     /// Whose events are told apart by their ids.
-    pub(super) market: Market,
+    pub(super) market: SeenMarket,
 }
 
 /// Series that a connection's trades, or its liquidations, were of so far.
@@ -41,7 +41,7 @@ impl Texts {
     }
 
     /// The index of a series whose events came under `name`; `None` for one that is no object, or one too many.
-    pub(super) fn find(&mut self, name: &str, text: &[u8], table: &SharedTable, seen: &Seen) -> Option<usize> {
+    pub(super) fn find(&mut self, name: &str, text: &[u8], table: &SharedTable, seen: &SeenEvents) -> Option<usize> {
         if text.len() > LONGEST {
             return None;
         }

@@ -7,7 +7,7 @@ mod tests;
 
 use std::borrow::Cow;
 
-pub(super) use self::name::Name;
+pub(super) use self::name::FieldName;
 use self::name::special_bytes;
 use super::error::DecodeError;
 use super::kernel::Kernel;
@@ -192,8 +192,8 @@ impl<'a> Reader<'a> {
 
     /// Reads a key of letters, digits and such, and its colon, if nothing else stands before or between them.
     #[inline]
-    pub(super) fn plain_key(&mut self) -> Option<Name<'a>> {
-        let name = Name::at(&self.bytes[self.at..])?;
+    pub(super) fn plain_key(&mut self) -> Option<FieldName<'a>> {
+        let name = FieldName::at(&self.bytes[self.at..])?;
         self.at += name.bytes.len() + 3;
         Some(name)
     }

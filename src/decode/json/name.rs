@@ -2,13 +2,13 @@
 
 /// The name of a field, and a number that tells most names apart.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::decode) struct Name<'a> {
+pub(in crate::decode) struct FieldName<'a> {
     pub(in crate::decode) bytes: &'a [u8],
     /// The first eight bytes and the length: of a name that is no longer, all there is to know.
     pub(in crate::decode) mark: u64,
 }
 
-impl<'a> Name<'a> {
+impl<'a> FieldName<'a> {
     pub(in crate::decode) fn new(bytes: &'a [u8]) -> Self {
         let mut first = [0; 8];
         let length = bytes.len().min(8);

@@ -6,13 +6,13 @@ pub(in super::super) const PIECE: usize = 32;
 /// Bytes that must stand somewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Literal {
-    pieces: Vec<Piece>,
+    pieces: Vec<LiteralPiece>,
     length: usize,
 }
 
 /// At most 32 of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct LiteralPiece {
     pub(super) bytes: [u8; PIECE],
     pub(super) length: usize,
 }
@@ -23,7 +23,7 @@ impl Literal {
         let piece = |part: &[u8]| {
             let mut bytes = [0; PIECE];
             bytes[..part.len()].copy_from_slice(part);
-            Piece { bytes, length: part.len() }
+            LiteralPiece { bytes, length: part.len() }
         };
         Self { pieces: bytes.chunks(PIECE).map(piece).collect(), length: bytes.len() }
     }
@@ -33,12 +33,12 @@ impl Literal {
         self.length
     }
 
-    pub(super) fn pieces(&self) -> &[Piece] {
+    pub(super) fn pieces(&self) -> &[LiteralPiece] {
         &self.pieces
     }
 }
 
-impl Piece {
+impl LiteralPiece {
     /// Whether the piece stands there; `false` past the end.
     pub(super) fn stands_at(&self, bytes: &[u8], at: usize) -> bool {
         bytes.get(at..at + self.length) == Some(&self.bytes[..self.length])

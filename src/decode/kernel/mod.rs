@@ -12,16 +12,16 @@
 #![allow(clippy::wildcard_imports, clippy::inline_always, clippy::needless_bitwise_bool, clippy::naive_bytecount)]
 
 #[cfg(test)]
-mod alike;
+mod agreement;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod decimal;
+mod fallback;
 mod literal;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
-mod slow;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -61,7 +61,7 @@ pub(super) const LARGEST_PIECE: usize = 1 << 30;
 
 /// The delimiters of one list of numbers: those of the lists of many rows are brought together.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct ListSpan {
     /// The index of its first one.
     pub(super) first: u32,
     /// Where the byte before its first number stands.
@@ -225,7 +225,7 @@ impl Kernel {
 
     /// Writes where the byte before each number of the lists stands, and where each ends, to the start of `befores` and
     /// `ends`. Returns the number of lists before one whose delimiters are not there, or for which there is no room.
-    pub(super) fn lists(self, places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+    pub(super) fn lists(self, places: &[u32], spans: &[ListSpan], befores: &mut [u32], ends: &mut [u32]) -> usize {
         match self {
             // SAFETY: `supported` was asked before the kernel was chosen.
             #[cfg(target_arch = "x86_64")]

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use super::super::number;
 use super::literal::Literal;
-use super::{ONCE, Span, slow};
+use super::{ListSpan, ONCE, fallback};
 
 /// See [`super::Kernel::index`].
 pub(super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
@@ -73,7 +73,7 @@ fn closing(bytes: &[u8], delimiters: &[u32], out: &mut [u32]) -> usize {
 }
 
 /// See [`super::Kernel::lists`].
-pub(super) fn lists(places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+pub(super) fn lists(places: &[u32], spans: &[ListSpan], befores: &mut [u32], ends: &mut [u32]) -> usize {
     let mut at = 0;
     for (row, span) in spans.iter().enumerate() {
         if list(places, span, at, befores, ends).is_none() {
@@ -85,7 +85,7 @@ pub(super) fn lists(places: &[u32], spans: &[Span], befores: &mut [u32], ends: &
 }
 
 /// One list, of which the first number comes to `at`.
-pub(super) fn list(places: &[u32], span: &Span, at: usize, befores: &mut [u32], ends: &mut [u32]) -> Option<()> {
+pub(super) fn list(places: &[u32], span: &ListSpan, at: usize, befores: &mut [u32], ends: &mut [u32]) -> Option<()> {
     let count = (span.until as usize).checked_sub(at)?;
     let (places, befores, ends) = (places.get(span.first as usize..)?, befores.get_mut(at..)?, ends.get_mut(at..)?);
     let (before, others) = befores.split_first_mut()?;
@@ -165,7 +165,7 @@ pub(super) fn times(
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let part = fraction.map(|(skip, ends)| end.wrapping_add(skip) as usize..ends[row] as usize);
-        match slow::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
+        match fallback::time(bytes, before.wrapping_add(skip) as usize..*end as usize, part) {
             Some(time) => out[row].write(time.0),
             None => return false,
         };

@@ -364,7 +364,7 @@ fn the_delimiters_of_lists_are_brought_together_whatever_their_length() {
                 befores.push(if index == 0 { before } else { list[index - 1] });
                 ends.push(*place);
             }
-            spans.push(Span { first: first as u32, before, until: ends.len() as u32 });
+            spans.push(ListSpan { first: first as u32, before, until: ends.len() as u32 });
             first += count;
         }
         for kernel in kernels() {
@@ -375,10 +375,10 @@ fn the_delimiters_of_lists_are_brought_together_whatever_their_length() {
             // What is not there ends it, in delimiters and in room.
             let last = *spans.last().unwrap();
             let beyond = [
-                Span { first: 400, until: last.until + 1, ..last },
-                Span { first: u32::MAX, until: last.until + 1, ..last },
-                Span { first: 0, until: u32::MAX, ..last },
-                Span { first: 0, until: last.until.wrapping_sub(1), ..last },
+                ListSpan { first: 400, until: last.until + 1, ..last },
+                ListSpan { first: u32::MAX, until: last.until + 1, ..last },
+                ListSpan { first: 0, until: u32::MAX, ..last },
+                ListSpan { first: 0, until: last.until.wrapping_sub(1), ..last },
             ];
             for odd in beyond {
                 let with_odd = [&spans[..], &[odd]].concat();

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 use super::bodies::{Case, Style, heatmap, table, table_types};
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{DecodeError, Kernel, PointsDecoder, points_with};
 
 fn kernels() -> impl Iterator<Item = Kernel> {
@@ -31,7 +31,7 @@ fn same(left: &Column, right: &Column) -> bool {
     }
 }
 
-pub(super) fn same_columns(left: &[(Name, Column)], right: &[(Name, Column)]) -> bool {
+pub(super) fn same_columns(left: &[(ColumnName, Column)], right: &[(ColumnName, Column)]) -> bool {
     left.len() == right.len() && left.iter().zip(right).all(|(one, other)| one.0 == other.0 && same(&one.1, &other.1))
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use fastrand::Rng;
 
-use crate::columns::{Column, List, NO_TIME, Name, Rows};
+use crate::columns::{Column, ColumnName, List, NO_TIME, RaggedRows};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{Field, FieldKind, Shape, TypeSpec};
 
@@ -12,7 +12,7 @@ use crate::protocol::{Field, FieldKind, Shape, TypeSpec};
 pub(super) struct Case {
     pub(super) body: String,
     pub(super) timestamps: Vec<i64>,
-    pub(super) columns: Vec<(Name, Column)>,
+    pub(super) columns: Vec<(ColumnName, Column)>,
 }
 
 /// What may differ from the plain style of the live service.
@@ -120,7 +120,7 @@ impl Writer<'_> {
     }
 
     /// An object of these fields; the columns grow by a row.
-    pub(super) fn object(&mut self, fields: &[Field], at: i64, columns: &mut [(Name, Column)]) {
+    pub(super) fn object(&mut self, fields: &[Field], at: i64, columns: &mut [(ColumnName, Column)]) {
         let mut order: Vec<usize> = (0..fields.len()).collect();
         if self.style.shuffled {
             self.random.shuffle(&mut order);
@@ -197,13 +197,13 @@ pub(in crate::decode) fn service(value: f64) -> String {
     format!("{mantissa}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
 }
 
-fn empty(fields: &[Field]) -> Vec<(Name, Column)> {
+fn empty(fields: &[Field]) -> Vec<(ColumnName, Column)> {
     let column = |field: &Field| match field.kind {
         FieldKind::Number | FieldKind::Price | FieldKind::Optional => Column::Float(Vec::new()),
         FieldKind::Time | FieldKind::OptionalTime => Column::Time(Vec::new()),
         FieldKind::Text => Column::Text(Vec::new()),
         FieldKind::List => Column::List(List::default()),
-        FieldKind::Rows(inner) => Column::Rows(Rows { offsets: vec![0], columns: empty(inner) }),
+        FieldKind::Rows(inner) => Column::Rows(RaggedRows { offsets: vec![0], columns: empty(inner) }),
     };
     fields.iter().map(|field| (field.column.into(), column(field))).collect()
 }

@@ -1,7 +1,7 @@
 //! Rows with a list between their other values, which are found by counting the brackets that close.
 
 use super::agreement::verdict;
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 
 /// A profile whose levels have lists of those texts.
 fn profile(lists: &[String]) -> String {
@@ -22,7 +22,7 @@ fn counting(count: usize) -> String {
     (0..count).map(|number| number.to_string()).collect::<Vec<_>>().join(",")
 }
 
-fn levels(series: &Series) -> &[(Name, Column)] {
+fn levels(series: &Series) -> &[(ColumnName, Column)] {
     let rows = series.columns.iter().find_map(|(_, column)| match column {
         Column::Rows(rows) => Some(&rows.columns[..]),
         _ => None,
@@ -30,7 +30,7 @@ fn levels(series: &Series) -> &[(Name, Column)] {
     rows.unwrap()
 }
 
-fn column<'a>(columns: &'a [(Name, Column)], name: &str) -> &'a Column {
+fn column<'a>(columns: &'a [(ColumnName, Column)], name: &str) -> &'a Column {
     &columns.iter().find(|(other, _)| other == name).unwrap().1
 }
 

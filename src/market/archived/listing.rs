@@ -13,7 +13,7 @@ use crate::protocol::DataType;
 
 /// Markets, option summaries and tokens of which something was asked.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct AskedInstruments {
     instruments: Vec<Instrument>,
     /// Of each market, the types that were asked, and the first second of the first bucket of each.
     asked: Vec<BTreeMap<&'static str, UnixSecond>>,
@@ -21,7 +21,7 @@ pub(super) struct Listed {
     tokens: Vec<Token>,
 }
 
-impl Listed {
+impl AskedInstruments {
     pub(super) fn of(contents: &[Content]) -> Self {
         let mut listed = Self::default();
         let mut markets: BTreeMap<(String, String, String), BTreeMap<&'static str, UnixSecond>> = BTreeMap::new();
@@ -76,7 +76,7 @@ fn summary(data_type: DataType) -> Option<SummaryKind> {
     [SummaryKind::Skew, SummaryKind::ImpliedVolatility].into_iter().find(|kind| kind.data_type() == data_type)
 }
 
-impl Source for Listed {
+impl Source for AskedInstruments {
     fn instruments(&self) -> &[Instrument] {
         &self.instruments
     }

@@ -5,8 +5,8 @@ mod listing;
 
 use std::fmt::Write;
 
-use self::listing::Listed;
-use crate::archive::points::{Archive, ArchiveFault, Key, within};
+use self::listing::AskedInstruments;
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, within};
 use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
@@ -22,7 +22,7 @@ pub(in crate::market) struct Archived {
 }
 
 /// An archive, opened.
-pub(in crate::market) struct Opened {
+pub(in crate::market) struct OpenedArchive {
     pub(in crate::market) answers: Archived,
     /// What discovery lists: what is kept now.
     pub(in crate::market) source: Box<dyn Source>,
@@ -31,7 +31,7 @@ pub(in crate::market) struct Opened {
 }
 
 impl Archived {
-    pub(in crate::market) fn open(archive: Archive) -> Result<Opened, MarketError> {
+    pub(in crate::market) fn open(archive: Archive) -> Result<OpenedArchive, MarketError> {
         let (contents, _) = archive.contents().map_err(|fault| broken(&fault))?;
         if contents.is_empty() {
             let problem = format!("{} is no archive, or an empty one: sync something first", archive.path().display());
@@ -39,8 +39,8 @@ impl Archived {
         }
         let ends = contents.iter().filter_map(|content| content.windows.last()).map(|window| window.to);
         let last_event = ends.max().map(|end| UnixSecond(end).nanos());
-        let source = Box::new(Listed::of(&contents));
-        Ok(Opened { answers: Self { archive }, source, last_event })
+        let source = Box::new(AskedInstruments::of(&contents));
+        Ok(OpenedArchive { answers: Self { archive }, source, last_event })
     }
 
     /// The closed buckets of a query as of `now`, ascending, without the corrections that the archive
@@ -66,7 +66,7 @@ impl Archived {
 }
 
 /// The bucket starts that a query means and that have ended; `None` where there are none (supplement 4).
-fn closed(key: &Key, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
+fn closed(key: &ArchiveKey, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
     let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
     let grid = key.grid();
@@ -111,7 +111,8 @@ mod tests {
         let query = |text: &str| PointsQuery::parse(&format!("type=TRADE_AGG&exchange=A&rawSymbol=B&{text}")).unwrap();
         let window = |text: &str, now: i64| {
             let query = query(text);
-            closed(&Key::new("here", &query).unwrap(), &query, UnixSecond(now)).map(|window| (window.from, window.to))
+            closed(&ArchiveKey::new("here", &query).unwrap(), &query, UnixSecond(now))
+                .map(|window| (window.from, window.to))
         };
         assert_eq!(window("interval=MINUTE&from=60&period=120", 1_000), Some((60, 180)));
         assert_eq!(window("interval=MINUTE&from=61&period=120", 1_000), Some((120, 240)));

@@ -4,7 +4,7 @@ use crate::clock::UnixMinute;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::noise::{mix, place, smooth, uniform};
 use crate::market::demo::rounding::round;
-use crate::market::raw::{Book, Level};
+use crate::market::raw::{Book, PriceLevel};
 
 /// Levels of each side.
 const LEVELS: usize = 2_200;
@@ -25,7 +25,7 @@ pub(in crate::market) fn around(traits: &Traits, minute: UnixMinute, close: f64)
     let tick = 10f64.powi(-traits.price_decimals);
     let lot = 10f64.powi(-traits.amount_decimals);
     let middle = (close / tick).round() as i64;
-    let side = |direction: i64| -> Vec<Level> {
+    let side = |direction: i64| -> Vec<PriceLevel> {
         let mut away = 0;
         (0..LEVELS as i64)
             .map(|level| {

@@ -4,9 +4,9 @@ use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{Step, level};
+use crate::market::query::price_step::{DecimalStep, level};
 use crate::market::query::usd::{Converter, Counted};
-use crate::market::raw::Level;
+use crate::market::raw::PriceLevel;
 
 /// `BLOCK_BOOK_SNAPSHOT_AGG`: the last book of each bucket, in blocks. Books of several markets add up. In USD the prices of
 /// a market with another quote are converted by the rate of the minute of its last event, as a candle's close is.
@@ -20,11 +20,11 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
     let (buckets, size, depth) = (&context.buckets, context.query.block_size.unwrap_or(1.0), context.depth());
-    let step = Step::new(size);
+    let step = DecimalStep::new(size);
     let mut books: Vec<(usize, Converter<'_>)> =
         markets.iter().map(|&market| (market, context.converter(market))).collect();
     let (mut timestamps, mut levels, mut split) = (Vec::new(), List::default(), Vec::new());
-    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
+    let (mut bought, mut sold) = (VolumeBlocks::default(), VolumeBlocks::default());
     for start in buckets.starts() {
         let mut found = false;
         for (market, converter) in &mut books {
@@ -50,11 +50,11 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
 
 /// Volume by block, of one side of one or several books.
 #[derive(Debug, Default)]
-pub(in crate::market) struct Blocks(Vec<(i64, f64)>);
+pub(in crate::market) struct VolumeBlocks(Vec<(i64, f64)>);
 
-impl Blocks {
+impl VolumeBlocks {
     /// Adds a side's levels.
-    pub(in crate::market) fn collect(&mut self, levels: &[Level], step: &Step, counted: Counted) {
+    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &DecimalStep, counted: Counted) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
             let price = counted.price(price);
@@ -94,9 +94,9 @@ impl Blocks {
 /// `depth` blocks of each side's best, the best included. Gives the number of bids.
 pub(in crate::market) fn snapshot(
     levels: &mut List,
-    bought: &mut Blocks,
-    sold: &mut Blocks,
-    step: &Step,
+    bought: &mut VolumeBlocks,
+    sold: &mut VolumeBlocks,
+    step: &DecimalStep,
     depth: u32,
 ) -> i64 {
     let (bids, asks) = (bought.settle(), sold.settle());
@@ -116,21 +116,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn blocks(levels: &[Level], step: f64) -> (Blocks, Step) {
-        let (mut blocks, step) = (Blocks::default(), Step::new(step));
+    fn blocks(levels: &[PriceLevel], step: f64) -> (VolumeBlocks, DecimalStep) {
+        let (mut blocks, step) = (VolumeBlocks::default(), DecimalStep::new(step));
         blocks.collect(levels, &step, Counted::Amount);
         (blocks, step)
     }
 
-    fn bids(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+    fn bids(blocks: &mut VolumeBlocks, step: &DecimalStep, depth: u32) -> Vec<f64> {
         let mut levels = List::default();
-        assert_eq!(snapshot(&mut levels, blocks, &mut Blocks::default(), step, depth) * 2, levels.values.len() as i64);
+        assert_eq!(
+            snapshot(&mut levels, blocks, &mut VolumeBlocks::default(), step, depth) * 2,
+            levels.values.len() as i64
+        );
         levels.values
     }
 
-    fn asks(blocks: &mut Blocks, step: &Step, depth: u32) -> Vec<f64> {
+    fn asks(blocks: &mut VolumeBlocks, step: &DecimalStep, depth: u32) -> Vec<f64> {
         let mut levels = List::default();
-        assert_eq!(snapshot(&mut levels, &mut Blocks::default(), blocks, step, depth), 0);
+        assert_eq!(snapshot(&mut levels, &mut VolumeBlocks::default(), blocks, step, depth), 0);
         levels.values
     }
 
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn usd_volumes_are_price_times_amount() {
-        let (mut counted, step) = (Blocks::default(), Step::new(10.0));
+        let (mut counted, step) = (VolumeBlocks::default(), DecimalStep::new(10.0));
         counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
         assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
     }

@@ -1,10 +1,10 @@
 //! Dumps of changes of books.
 
-use super::store::{self, BookSource, Event};
+use super::store::{self, BookChange, BookSource};
 use crate::clock::UnixDay;
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::Row;
-use crate::market::ingest::task::{Task, collect};
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::DumpRow;
+use crate::market::ingest::task::{IngestTask, collect};
 use crate::market::query::error::MarketError;
 
 const BOOK_COLUMNS: [&str; 5] = ["timestamp", "is_snapshot", "side", "price", "amount"];
@@ -13,7 +13,7 @@ const BOOK_COLUMNS: [&str; 5] = ["timestamp", "is_snapshot", "side", "price", "a
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
     day: UnixDay,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let stored = store::read_origin(task.store, exchange, symbol, day);
@@ -28,7 +28,7 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The changes of a day's book from its first snapshot on: those before it would make a book with holes.
-fn books(task: &mut Task<'_>, day: UnixDay) -> Option<Vec<Event>> {
+fn books(task: &mut IngestTask<'_>, day: UnixDay) -> Option<Vec<BookChange>> {
     let mut events = collect(task, day, &BOOK_COLUMNS, event, |event| event.time)?;
     let Some(first) = events.iter().position(|event| event.snapshot) else {
         task.report.problem(task.file, 0, "no snapshot in the file, only changes of an unknown book; it was not taken");
@@ -47,8 +47,8 @@ fn books(task: &mut Task<'_>, day: UnixDay) -> Option<Vec<Event>> {
     Some(events.split_off(first))
 }
 
-fn event(row: &Row<'_>) -> Result<Event, Fault> {
-    Ok(Event {
+fn event(row: &DumpRow<'_>) -> Result<BookChange, RowFault> {
+    Ok(BookChange {
         time: row.time(0)?,
         snapshot: row.either(1, "is_snapshot", "true", "false")?,
         bid: row.either(2, "side", "bid", "ask")?,

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use super::store::{self, BookSource, Event};
+use super::store::{self, BookChange, BookSource};
 use crate::clock::{UnixDay, UnixNanos};
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::Row;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::DumpRow;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
-use crate::market::raw::Level;
+use crate::market::raw::PriceLevel;
 
 /// Rows that wait for earlier ones. Dumps are in order of arrival, so a row may come after one with a later timestamp, but
 /// not by much.
@@ -25,7 +25,7 @@ pub(in crate::market) fn ingest_file(
     source: BookSource,
     (exchange, symbol): (&str, &str),
     day: UnixDay,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let stored = store::read_origin(task.store, exchange, symbol, day);
@@ -67,11 +67,11 @@ fn columns(levels: usize) -> Vec<String> {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Snapshot {
     time: UnixNanos,
-    asks: Vec<Level>,
-    bids: Vec<Level>,
+    asks: Vec<PriceLevel>,
+    bids: Vec<PriceLevel>,
 }
 
-fn read(row: &Row<'_>, names: &[&str]) -> Result<Snapshot, Fault> {
+fn read(row: &DumpRow<'_>, names: &[&str]) -> Result<Snapshot, RowFault> {
     let mut snapshot = Snapshot { time: UnixNanos(row.time(0)?), ..Snapshot::default() };
     for (index, pair) in names[1..].chunks_exact(2).enumerate() {
         let (column, ask) = (1 + 2 * index, index.is_multiple_of(2));
@@ -82,13 +82,13 @@ fn read(row: &Row<'_>, names: &[&str]) -> Result<Snapshot, Fault> {
         }
         if price.is_nan() || amount.is_nan() {
             let empty = pair[usize::from(!price.is_nan())];
-            return Err(Fault::new(empty, "is empty where the level has its other half; give both or neither"));
+            return Err(RowFault::new(empty, "is empty where the level has its other half; give both or neither"));
         }
         let side = if ask { &mut snapshot.asks } else { &mut snapshot.bids };
         let last = side.last().map_or(if ask { 0.0 } else { f64::INFINITY }, |level| level.0);
         if price <= 0.0 || (ask && price <= last) || (!ask && price >= last) {
             let wanted = if ask { "above 0 and ascend" } else { "above 0 and descend" };
-            return Err(Fault::new(pair[0], format!("{price} after {last}: prices must be {wanted} from the best")));
+            return Err(RowFault::new(pair[0], format!("{price} after {last}: prices must be {wanted} from the best")));
         }
         side.push((price, amount));
     }
@@ -104,14 +104,14 @@ struct Changes {
     /// By time and line.
     waiting: BTreeMap<(UnixNanos, u64), Snapshot>,
     last: Option<Snapshot>,
-    events: Vec<Event>,
+    events: Vec<BookChange>,
 }
 
 impl Changes {
-    fn take(&mut self, snapshot: Snapshot, line: u64) -> Result<(), Fault> {
+    fn take(&mut self, snapshot: Snapshot, line: u64) -> Result<(), RowFault> {
         if self.last.as_ref().is_some_and(|last| snapshot.time < last.time) {
             let what = format!("is earlier than that of {WAITING} rows before it; sort the file by time");
-            return Err(Fault::new("timestamp", what));
+            return Err(RowFault::new("timestamp", what));
         }
         self.waiting.insert((snapshot.time, line), snapshot);
         if self.waiting.len() > WAITING {
@@ -125,7 +125,7 @@ impl Changes {
         let (time, before) = (next.time, self.events.len());
         let first = self.last.is_none();
         let last = self.last.take().unwrap_or_default();
-        let event = |bid, price, amount| Event { time: time.0, snapshot: first, bid, price, amount };
+        let event = |bid, price, amount| BookChange { time: time.0, snapshot: first, bid, price, amount };
         for (bid, old, new) in [(true, &last.bids, &next.bids), (false, &last.asks, &next.asks)] {
             let gone = old.iter().filter(|level| !new.iter().any(|other| other.0 == level.0));
             self.events.extend(gone.map(|level| event(bid, level.0, 0.0)));
@@ -141,7 +141,7 @@ impl Changes {
         self.last = Some(next);
     }
 
-    fn finish(mut self) -> Vec<Event> {
+    fn finish(mut self) -> Vec<BookChange> {
         while !self.waiting.is_empty() {
             self.emit();
         }
@@ -154,14 +154,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn snapshot(time: i64, bids: &[Level], asks: &[Level]) -> Snapshot {
+    fn snapshot(time: i64, bids: &[PriceLevel], asks: &[PriceLevel]) -> Snapshot {
         Snapshot { time: UnixNanos(time), bids: bids.to_vec(), asks: asks.to_vec() }
     }
 
     /// What somebody sees who follows the changes, after each time.
-    fn follow(events: &[Event]) -> Vec<(i64, Vec<Level>, Vec<Level>)> {
+    fn follow(events: &[BookChange]) -> Vec<(i64, Vec<PriceLevel>, Vec<PriceLevel>)> {
         let mut book: [BTreeMap<u64, f64>; 2] = Default::default();
-        let mut seen: Vec<(i64, Vec<Level>, Vec<Level>)> = Vec::new();
+        let mut seen: Vec<(i64, Vec<PriceLevel>, Vec<PriceLevel>)> = Vec::new();
         for event in events {
             let side = &mut book[usize::from(event.bid)];
             if event.amount == 0.0 {

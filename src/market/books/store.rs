@@ -8,19 +8,19 @@ use crate::archive::{ArchiveError, Table, read_first, read_metadata};
 use crate::clock::{UnixDay, UnixMinute, UnixNanos, Window};
 use crate::columns::Column;
 use crate::market::cache::Cache;
-use crate::market::raw::{Book, Level, RawData, SourceError};
+use crate::market::raw::{Book, PriceLevel, RawData, SourceError};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::{Columns, unreadable};
+use crate::market::store::columns::{FileColumns, unreadable};
 use crate::market::store::layout::Dataset;
 use crate::market::store::minutes::near;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::partitions::Partitions;
-use crate::market::store::ticks::Decimals;
+use crate::market::store::ticks::PriceDecimals;
 use crate::market::store::{changes, layout};
 
 /// One change of a book.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Event {
+pub(in crate::market) struct BookChange {
     /// Unix nanoseconds.
     pub time: i64,
     /// Part of a snapshot; the first such event after any other starts the book anew.
@@ -73,14 +73,14 @@ const NO_LEVEL: i64 = -1;
 
 /// A book being rebuilt. Prices are above 0, so their bits order as they do.
 #[derive(Default)]
-struct State {
+struct BookState {
     bids: BTreeMap<u64, f64>,
     asks: BTreeMap<u64, f64>,
     in_snapshot: bool,
 }
 
-impl State {
-    fn apply(&mut self, event: &Event) {
+impl BookState {
+    fn apply(&mut self, event: &BookChange) {
         if event.snapshot && !self.in_snapshot {
             self.bids.clear();
             self.asks.clear();
@@ -96,7 +96,7 @@ impl State {
 
     /// The state that a book shows; `in_snapshot` tells whether it ended within a snapshot.
     fn of(book: &Book, in_snapshot: bool) -> Self {
-        let side = |levels: &[Level]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
+        let side = |levels: &[PriceLevel]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
         Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }
     }
 
@@ -106,7 +106,7 @@ impl State {
     }
 }
 
-fn minute(event: &Event) -> UnixMinute {
+fn minute(event: &BookChange) -> UnixMinute {
     UnixNanos(event.time).minute()
 }
 
@@ -117,13 +117,13 @@ pub(in crate::market) fn write(
     exchange: &str,
     symbol: &str,
     day: UnixDay,
-    events: &[Event],
-    (source, origin): (BookSource, &Origin),
+    events: &[BookChange],
+    (source, origin): (BookSource, &DumpOrigin),
 ) -> Result<(), ArchiveError> {
     let metadata = [origin.metadata(), vec![(SOURCE.to_owned(), source.name().to_owned())]].concat();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
     let of_events = prepared(&path(Dataset::BookEvents), &event_table(events), &metadata)?;
-    let mut decimals = Decimals::default();
+    let mut decimals = PriceDecimals::default();
     for event in events {
         decimals.add(event.price);
     }
@@ -138,9 +138,9 @@ pub(in crate::market) fn read_origin(
     exchange: &str,
     symbol: &str,
     day: UnixDay,
-) -> Option<(BookSource, Origin)> {
+) -> Option<(BookSource, DumpOrigin)> {
     let files = [Dataset::BookEvents, Dataset::Books];
-    let origin = Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
+    let origin = DumpOrigin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))?;
     let metadata = read_metadata(&layout::file(root, Dataset::Books, exchange, symbol, day)).ok()?;
     let source = match metadata.iter().find(|(name, _)| name == SOURCE) {
         None => BookSource::Changes,
@@ -149,8 +149,8 @@ pub(in crate::market) fn read_origin(
     Some((source, origin))
 }
 
-fn event_table(events: &[Event]) -> Table {
-    let whole = |value: fn(&Event) -> i64| Column::Int(events.iter().map(value).collect());
+fn event_table(events: &[BookChange]) -> Table {
+    let whole = |value: fn(&BookChange) -> i64| Column::Int(events.iter().map(value).collect());
     vec![
         ("time".to_owned(), Column::Time(events.iter().map(|event| event.time).collect())),
         ("is_snapshot".to_owned(), whole(|event| i64::from(event.snapshot))),
@@ -161,10 +161,10 @@ fn event_table(events: &[Event]) -> Table {
 }
 
 /// One row per level: minute, time of its last event, side, price, amount; bids from the best down, then asks up.
-fn book_table(events: &[Event]) -> Table {
+fn book_table(events: &[BookChange]) -> Table {
     let (mut minutes, mut last_events, mut sides) = (Vec::new(), Vec::new(), Vec::new());
     let (mut prices, mut amounts) = (Vec::new(), Vec::new());
-    let mut state = State::default();
+    let mut state = BookState::default();
     for (index, event) in events.iter().enumerate() {
         state.apply(event);
         if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
@@ -209,7 +209,7 @@ struct MinuteBook {
 }
 
 fn read(path: &Path) -> Result<BookDay, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let (starts, last_events) = (columns.whole("time")?, columns.whole("last_event")?);
     let (sides, prices, amounts) = (columns.whole("is_bid")?, columns.floats("price")?, columns.floats("amount")?);
     let mut minutes: Vec<MinuteBook> = Vec::new();
@@ -219,7 +219,7 @@ fn read(path: &Path) -> Result<BookDay, SourceError> {
             minutes.push(MinuteBook { start, book: Book { time: UnixNanos(last_events[row]), ..Book::default() } });
         }
         if let Some(last) = minutes.last_mut() {
-            let level: Level = (prices[row], amounts[row]);
+            let level: PriceLevel = (prices[row], amounts[row]);
             match sides[row] {
                 NO_LEVEL => {}
                 0 => last.book.asks.push(level),
@@ -230,11 +230,11 @@ fn read(path: &Path) -> Result<BookDay, SourceError> {
     Ok(BookDay { minutes })
 }
 
-fn read_events(path: &Path) -> Result<Vec<Event>, SourceError> {
-    let mut columns = Columns::read(path)?;
+fn read_events(path: &Path) -> Result<Vec<BookChange>, SourceError> {
+    let mut columns = FileColumns::read(path)?;
     let (times, snapshots, sides) = (columns.whole("time")?, columns.whole("is_snapshot")?, columns.whole("is_bid")?);
     let (prices, amounts) = (columns.floats("price")?, columns.floats("amount")?);
-    let event = |row: usize| Event {
+    let event = |row: usize| BookChange {
         time: times[row],
         snapshot: snapshots[row] != 0,
         bid: sides[row] != 0,
@@ -250,7 +250,7 @@ impl BookDay {
         &self,
         window: Window,
         now: UnixNanos,
-        events: impl FnOnce() -> Result<Arc<Vec<Event>>, SourceError>,
+        events: impl FnOnce() -> Result<Arc<Vec<BookChange>>, SourceError>,
     ) -> Result<Option<Book>, SourceError> {
         let begun = |minute: &MinuteBook| minute.start.second().0 < window.to && minute.start.nanos() <= now;
         let end = self.minutes.partition_point(begun);
@@ -273,7 +273,7 @@ impl BookDay {
         }
         // Everything up to the minute is in the book at the end of the one before.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
-        let mut state = before.map_or_else(State::default, |before| State::of(&before.book, in_snapshot));
+        let mut state = before.map_or_else(BookState::default, |before| BookState::of(&before.book, in_snapshot));
         for event in of_minute {
             state.apply(event);
         }
@@ -290,7 +290,7 @@ const KEPT_EVENT_DAYS: usize = 2;
 pub(in crate::market) struct StoredBooks {
     partitions: Arc<Partitions>,
     books: Cache<(usize, UnixDay), BookDay>,
-    events: Cache<(usize, UnixDay), Vec<Event>>,
+    events: Cache<(usize, UnixDay), Vec<BookChange>>,
 }
 
 impl StoredBooks {
@@ -329,11 +329,11 @@ mod tests {
     use super::*;
     use crate::clock::SECOND;
 
-    fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> Event {
-        Event { time: second * SECOND, snapshot, bid, price, amount }
+    fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> BookChange {
+        BookChange { time: second * SECOND, snapshot, bid, price, amount }
     }
 
-    fn day() -> (tempfile::TempDir, BookDay, Vec<Event>) {
+    fn day() -> (tempfile::TempDir, BookDay, Vec<BookChange>) {
         let events = vec![
             event(10, true, true, 9.0, 1.0),
             event(10, true, false, 11.0, 1.0),
@@ -344,10 +344,10 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &Origin::new("hash", 7)))
+        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &DumpOrigin::new("hash", 7)))
             .unwrap();
         let origin = read_origin(folder.path(), "X", "A/B", UnixDay(0));
-        assert_eq!(origin, Some((BookSource::Snapshots25, Origin::new("hash", 7))));
+        assert_eq!(origin, Some((BookSource::Snapshots25, DumpOrigin::new("hash", 7))));
         assert_eq!(read_origin(folder.path(), "X", "A/B", UnixDay(1)), None);
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A/B", UnixDay(0))).unwrap();
         let stored = read_events(&layout::file(folder.path(), Dataset::BookEvents, "X", "A/B", UnixDay(0))).unwrap();
@@ -355,7 +355,7 @@ mod tests {
         (folder, books, events)
     }
 
-    fn last(from: i64, to: i64, now: i64) -> Option<(Vec<Level>, Vec<Level>)> {
+    fn last(from: i64, to: i64, now: i64) -> Option<(Vec<PriceLevel>, Vec<PriceLevel>)> {
         let (_folder, books, events) = day();
         let book = books.last(Window { from, to }, UnixNanos(now * SECOND), || Ok(Arc::new(events))).unwrap()?;
         Some((book.bids, book.asks))
@@ -378,7 +378,8 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &Origin::new("hash", 7))).unwrap();
+        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &DumpOrigin::new("hash", 7)))
+            .unwrap();
         let books = read(&layout::file(folder.path(), Dataset::Books, "X", "A", UnixDay(0))).unwrap();
         let last = |to: i64, now: i64| {
             let events = || Ok(Arc::new(events.to_vec()));

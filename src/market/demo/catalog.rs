@@ -118,7 +118,7 @@ const COINS: [Coin; 10] = [
 /// Keeps the hashes of the whole market apart from those of the coins.
 const MARKET: u64 = 0x4d41_524b;
 
-struct Venue {
+struct DemoVenue {
     name: &'static str,
     /// Share of the turnover; all of them are 1 together.
     share: f64,
@@ -128,15 +128,15 @@ struct Venue {
 }
 
 /// A venue's place is part of its seed: add new ones at the end, or every price of those behind changes.
-const VENUES: [Venue; 8] = [
-    Venue { name: "BINANCE_FUTURES", share: 0.36, premium: -1.0, symbol: plain },
-    Venue { name: "BYBIT", share: 0.17, premium: -0.5, symbol: plain },
-    Venue { name: "OKEX_SWAP", share: 0.14, premium: -0.8, symbol: swap },
-    Venue { name: "HYPERLIQUID_FUTURES", share: 0.08, premium: 0.5, symbol: bare },
-    Venue { name: "BINANCE", share: 0.13, premium: 0.0, symbol: plain },
-    Venue { name: "COINBASE", share: 0.06, premium: 2.5, symbol: dollar },
-    Venue { name: "OKEX", share: 0.04, premium: 0.3, symbol: dashed },
-    Venue { name: "BITSTAMP", share: 0.02, premium: 1.5, symbol: dollar },
+const VENUES: [DemoVenue; 8] = [
+    DemoVenue { name: "BINANCE_FUTURES", share: 0.36, premium: -1.0, symbol: plain },
+    DemoVenue { name: "BYBIT", share: 0.17, premium: -0.5, symbol: plain },
+    DemoVenue { name: "OKEX_SWAP", share: 0.14, premium: -0.8, symbol: swap },
+    DemoVenue { name: "HYPERLIQUID_FUTURES", share: 0.08, premium: 0.5, symbol: bare },
+    DemoVenue { name: "BINANCE", share: 0.13, premium: 0.0, symbol: plain },
+    DemoVenue { name: "COINBASE", share: 0.06, premium: 2.5, symbol: dollar },
+    DemoVenue { name: "OKEX", share: 0.04, premium: 0.3, symbol: dashed },
+    DemoVenue { name: "BITSTAMP", share: 0.02, premium: 1.5, symbol: dollar },
 ];
 
 fn plain(coin: &str) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::catalog::{self, Traits};
 use super::clock::{from_whole_minute, minutes, times};
-use super::path::{BLOCK, Block};
+use super::path::{BLOCK, PathBlock};
 use crate::clock::{UnixMinute, UnixNanos, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, Instrument, Trade};
@@ -18,11 +18,11 @@ pub(in crate::market) struct Coins {
     pub(in crate::market) instruments: Vec<Instrument>,
     pub(in crate::market) traits: Vec<Traits>,
     /// Blocks of the paths by (path, start).
-    blocks: Cache<(u64, i64), Block>,
+    blocks: Cache<(u64, i64), PathBlock>,
 }
 
 /// Visits the events of a minute of a market in time order.
-pub(in crate::market) type Events = fn(&Traits, &Block, UnixMinute, &mut dyn FnMut(&Trade));
+pub(in crate::market) type MinuteEvents = fn(&Traits, &PathBlock, UnixMinute, &mut dyn FnMut(&Trade));
 
 impl Coins {
     /// The coins' markets of a seed.
@@ -32,7 +32,7 @@ impl Coins {
     }
 
     /// The block of a market that holds a minute.
-    pub(in crate::market) fn block(&self, traits: &Traits, minute: UnixMinute) -> Arc<Block> {
+    pub(in crate::market) fn block(&self, traits: &Traits, minute: UnixMinute) -> Arc<PathBlock> {
         let key = (traits.path.seed(), minute.0 & !(BLOCK - 1));
         self.blocks.made(key, || traits.path.block(minute))
     }
@@ -43,7 +43,7 @@ impl Coins {
         market: usize,
         window: Window,
         now: UnixNanos,
-        mut visit: impl FnMut(&Block, UnixMinute),
+        mut visit: impl FnMut(&PathBlock, UnixMinute),
     ) {
         let Range { start: mut minute, end } = minutes(window, now);
         while minute < end {
@@ -57,7 +57,7 @@ impl Coins {
     /// Visits the events of a market with a time in a window, none after `now`, in time order.
     pub(in crate::market) fn events(
         &self,
-        events: Events,
+        events: MinuteEvents,
         market: usize,
         window: Window,
         now: UnixNanos,
@@ -77,7 +77,7 @@ impl Coins {
     /// Visits the minute bars of a market's events with a start in a window, of events up to `now`.
     pub(in crate::market) fn bars(
         &self,
-        events: Events,
+        events: MinuteEvents,
         market: usize,
         window: Window,
         now: UnixNanos,
@@ -94,9 +94,9 @@ impl Coins {
 
 /// The bar of a minute, of its events up to `now`; `None` when there are none yet.
 pub(in crate::market) fn bar(
-    events: Events,
+    events: MinuteEvents,
     traits: &Traits,
-    block: &Block,
+    block: &PathBlock,
     minute: UnixMinute,
     now: UnixNanos,
 ) -> Option<Bar> {

@@ -3,7 +3,7 @@
 use super::history::History;
 use super::noise::place;
 use super::season::season;
-use super::walk::{KNOT_BITS, Stretch, Walk};
+use super::walk::{KNOT_BITS, PriceWalk, WalkStretch};
 use crate::clock::UnixMinute;
 
 /// Minutes of a block, as a power of two: a block is computed whole.
@@ -19,9 +19,9 @@ pub(in crate::market) struct Path {
     seed: u64,
     history: History,
     /// What all coins share, with a variance of one per minute.
-    market: Walk,
+    market: PriceWalk,
     /// The rest.
-    own: Walk,
+    own: PriceWalk,
     /// How far the coin goes where the market's walk goes by one.
     pub(super) loading: f64,
     /// Deviation of the logarithm per minute.
@@ -30,7 +30,7 @@ pub(in crate::market) struct Path {
 
 /// Minutes of one block. `prices[i]` is at the minute boundary `start + i`; there is one more than the block has minutes.
 #[derive(Debug, Clone)]
-pub(in crate::market) struct Block {
+pub(in crate::market) struct PathBlock {
     pub start: UnixMinute,
     pub prices: Vec<f64>,
     /// How wild each minute is: the deviation of its change, in parts of a mean minute's.
@@ -41,7 +41,7 @@ pub(in crate::market) struct Block {
     pub usual: f64,
 }
 
-impl Block {
+impl PathBlock {
     /// How wild a minute of the block is: the deviation of its change, in parts of a mean minute's.
     pub(in crate::market) fn wildness(&self, minute: UnixMinute) -> f64 {
         f64::from(self.wildness[(minute.0 - self.start.0) as usize])
@@ -56,8 +56,8 @@ impl Block {
 /// A stretch of both walks.
 #[derive(Clone, Copy)]
 pub(super) struct Both {
-    pub(super) market: Stretch,
-    pub(super) own: Stretch,
+    pub(super) market: WalkStretch,
+    pub(super) own: WalkStretch,
 }
 
 impl Path {
@@ -66,7 +66,7 @@ impl Path {
     pub(in crate::market) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;
         let minute_deviation = yearly_deviation / MINUTES_A_YEAR.sqrt();
-        let walk = |seed, common, variance| Walk { seed, climate: place(&[market, 1]), common, variance };
+        let walk = |seed, common, variance| PriceWalk { seed, climate: place(&[market, 1]), common, variance };
         Self {
             seed,
             history,
@@ -122,7 +122,7 @@ impl Path {
     }
 
     /// The block that holds a minute.
-    pub(in crate::market) fn block(&self, minute: UnixMinute) -> Block {
+    pub(in crate::market) fn block(&self, minute: UnixMinute) -> PathBlock {
         let whole = self.stretch(minute, BLOCK_BITS);
         let (start, minutes) = (whole.own.low, BLOCK as usize);
         let mut stretches = vec![whole; minutes];
@@ -139,7 +139,7 @@ impl Path {
         };
         let wildness = of(Self::wildness);
         let usual = (wildness.iter().map(|wild| f64::from(wild * wild)).sum::<f64>() / BLOCK as f64).sqrt();
-        Block { start, prices, wildness, volumes: of(|_, minute| volume_of(minute)), usual }
+        PathBlock { start, prices, wildness, volumes: of(|_, minute| volume_of(minute)), usual }
     }
 
     fn variance(&self, market: f64, own: f64) -> f64 {

@@ -22,7 +22,7 @@ const CLIMATE: f64 = 0.55;
 
 /// A stretch of 2^bits minutes from the minute `low` on.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Stretch {
+pub(in crate::market) struct WalkStretch {
     pub low: UnixMinute,
     pub bits: u32,
     /// The walk at the beginning.
@@ -37,7 +37,7 @@ pub(in crate::market) struct Stretch {
 
 /// A walk.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Walk {
+pub(in crate::market) struct PriceWalk {
     pub seed: u64,
     /// Seed of the draws that share out variance alike in several walks.
     pub climate: u64,
@@ -47,13 +47,13 @@ pub(in crate::market) struct Walk {
     pub variance: f64,
 }
 
-impl Walk {
+impl PriceWalk {
     /// The stretch between two knots, with what the walk is there.
-    pub(in crate::market) fn segment(&self, segment: i64, left: f64, right: f64) -> Stretch {
+    pub(in crate::market) fn segment(&self, segment: i64, left: f64, right: f64) -> WalkStretch {
         let climate = smooth(place(&[self.climate, 1]), segment as f64 / 5.0)
             + 0.4 * normal(place(&[self.climate, 2, segment as u64]));
         let minutes = (1i64 << KNOT_BITS) as f64;
-        Stretch {
+        WalkStretch {
             low: UnixMinute(segment << KNOT_BITS),
             bits: KNOT_BITS,
             left,
@@ -64,7 +64,7 @@ impl Walk {
     }
 
     /// The halves of a stretch.
-    pub(in crate::market) fn halves(&self, whole: &Stretch) -> [Stretch; 2] {
+    pub(in crate::market) fn halves(&self, whole: &WalkStretch) -> [WalkStretch; 2] {
         let half = 1i64 << (whole.bits - 1);
         let middle = UnixMinute(whole.low.0 + half);
         let own = mix(self.seed ^ (middle.0 as u64) << 6 ^ u64::from(whole.bits));
@@ -76,8 +76,8 @@ impl Walk {
         let at = whole.left + (whole.right - whole.left) * share + deviation * normal(own);
         let bits = whole.bits - 1;
         [
-            Stretch { bits, right: at, variance: whole.variance * share, volume: whole.volume * part, ..*whole },
-            Stretch {
+            WalkStretch { bits, right: at, variance: whole.variance * share, volume: whole.volume * part, ..*whole },
+            WalkStretch {
                 low: middle,
                 bits,
                 left: at,

@@ -8,7 +8,7 @@ use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{from_whole_minute, times};
 use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
-use crate::market::demo::path::{BLOCK, Block};
+use crate::market::demo::path::{BLOCK, PathBlock};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{OhlcBar, Ticker, TickerField, minute_bars};
 use crate::market::trades::demo::{basis, premium, trades};
@@ -27,7 +27,7 @@ const TURNED_OVER: f64 = 0.12;
 /// Open interest at the minute boundaries of a block, in coin: `[i]` is at minute `block.start + i`; one more than a
 /// block has minutes. It meets a slow wave at the block's ends; within, each minute changes it in proportion to the
 /// minute's volume, by less than that volume.
-pub(in crate::market) fn open_interest(traits: &Traits, block: &Block) -> Vec<f64> {
+pub(in crate::market) fn open_interest(traits: &Traits, block: &PathBlock) -> Vec<f64> {
     let minutes = block.start.0..block.start.0 + BLOCK;
     let volume = |minute| {
         let mut volume = 0.0;
@@ -72,7 +72,7 @@ fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
 /// predicted, and stays until the next.
 pub(in crate::market) fn readings(
     traits: &Traits,
-    block: &Block,
+    block: &PathBlock,
     interest: Option<&[f64]>,
     minute: UnixMinute,
     mut visit: impl FnMut(&Ticker),
@@ -171,7 +171,7 @@ impl CoinTickers {
         &self,
         market: usize,
         field: TickerField,
-        block: &Block,
+        block: &PathBlock,
         minute: UnixMinute,
         now: UnixNanos,
     ) -> Option<OhlcBar> {
@@ -188,7 +188,7 @@ impl CoinTickers {
     }
 
     /// Open interest at the boundaries of a block's minutes.
-    fn interest(&self, market: usize, block: &Block) -> Arc<Vec<f64>> {
+    fn interest(&self, market: usize, block: &PathBlock) -> Arc<Vec<f64>> {
         self.interest.made((market, block.start), || open_interest(&self.coins.traits[market], block))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond};
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::{Converter, NoRate};
@@ -170,6 +170,6 @@ pub(in crate::market) fn add(sum: &mut OhlcBar, bar: &OhlcBar, weight: f64) {
     sum.close += bar.close * weight;
 }
 
-fn floats(name: &'static str, values: impl Iterator<Item = f64>) -> (Name, Column) {
+fn floats(name: &'static str, values: impl Iterator<Item = f64>) -> (ColumnName, Column) {
     (name.into(), Column::Float(values.collect()))
 }

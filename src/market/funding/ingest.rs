@@ -2,9 +2,9 @@
 
 use super::store;
 use crate::clock::UnixDay;
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::Row;
-use crate::market::ingest::task::{Task, collect};
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::DumpRow;
+use crate::market::ingest::task::{IngestTask, collect};
 use crate::market::query::error::MarketError;
 use crate::market::raw::Ticker;
 
@@ -15,7 +15,7 @@ const TICKER_COLUMNS: [&str; 7] =
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
     day: UnixDay,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(store::read_origin(task.store, exchange, symbol, day), &hash) {
@@ -28,7 +28,7 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The price that values the open interest is the mark price, or else the last price, or else the index.
-fn ticker(row: &Row<'_>) -> Result<Ticker, Fault> {
+fn ticker(row: &DumpRow<'_>) -> Result<Ticker, RowFault> {
     let prices = [
         row.optional(4, "mark_price", false)?,
         row.optional(5, "last_price", false)?,

@@ -9,10 +9,10 @@ use crate::columns::{Column, NO_TIME};
 use crate::market::cache::Cache;
 use crate::market::raw::{OhlcBar, RawData, SourceError, Ticker, TickerField, minute_bars};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::Columns;
+use crate::market::store::columns::FileColumns;
 use crate::market::store::layout::Dataset;
 use crate::market::store::minutes::Minutes;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::partitions::{Partitions, in_order, is_in};
 use crate::market::store::{changes, layout};
 
@@ -29,7 +29,7 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: UnixDay,
     readings: &[Ticker],
-    origin: &Origin,
+    origin: &DumpOrigin,
 ) -> Result<(), ArchiveError> {
     let metadata = origin.metadata();
     let path = |dataset| layout::file(root, dataset, exchange, symbol, day);
@@ -55,9 +55,9 @@ pub(in crate::market) fn holds(path: &Path, kind: RawData) -> bool {
 }
 
 /// The dump file that a day's readings and bars were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<Origin> {
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<DumpOrigin> {
     let files = [Dataset::Tickers, Dataset::TickerMinutes];
-    Origin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
+    DumpOrigin::read(files.map(|dataset| layout::file(root, dataset, exchange, symbol, day)))
 }
 
 fn reading_table(readings: &[Ticker]) -> Table {
@@ -109,7 +109,7 @@ fn name(field: TickerField, part: &str) -> String {
 }
 
 fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let times = columns.whole("time")?;
     let [rates, predicted, interest] =
         [TickerField::FundingRate, TickerField::PredictedRate, TickerField::OpenInterest]
@@ -126,7 +126,7 @@ fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
 }
 
 fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let starts = columns.whole("time")?;
     let mut day = TickerDay::default();
     for (field, bars) in TickerField::ALL.into_iter().zip(&mut day) {
@@ -267,8 +267,8 @@ mod tests {
             reading(120, [NAN, 0.0005, NAN, NAN]),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A", UnixDay(0), &readings, &Origin::new("hash", 3)).unwrap();
-        assert_eq!(read_origin(folder.path(), "X", "A", UnixDay(0)), Some(Origin::new("hash", 3)));
+        write(folder.path(), "X", "A", UnixDay(0), &readings, &DumpOrigin::new("hash", 3)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A", UnixDay(0)), Some(DumpOrigin::new("hash", 3)));
         let file = |dataset| layout::file(folder.path(), dataset, "X", "A", UnixDay(0));
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(Dataset::Tickers)).unwrap()), shown(&readings));

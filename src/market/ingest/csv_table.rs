@@ -4,11 +4,11 @@
 use csv::ByteRecord;
 
 use crate::clock::UnixSecond;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
-use crate::market::ingest::rows::{Broken, shown};
-use crate::market::ingest::task::{Tally, Task};
+use crate::market::ingest::rows::{BrokenFile, shown};
+use crate::market::ingest::task::{IngestTask, Tally};
 use crate::market::store::unpartitioned::BETWEEN;
 use crate::protocol::suggest::hint;
 
@@ -22,14 +22,14 @@ const LONGEST_NAME: usize = 100;
 const MOST_COLUMNS: usize = 1_000;
 
 /// The columns of a layout.
-pub(in crate::market) struct Columns {
+pub(in crate::market) struct CsvColumns {
     /// Those that every file has.
     pub(in crate::market) needed: &'static [&'static str],
     /// Those that a file may leave out.
     pub(in crate::market) others: &'static [&'static str],
 }
 
-impl Columns {
+impl CsvColumns {
     fn all(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.needed.iter().chain(self.others).copied()
     }
@@ -58,28 +58,28 @@ fn written_time(text: &str) -> Option<i64> {
 }
 
 /// A row of a sheet.
-pub(in crate::market) struct Record<'a> {
+pub(in crate::market) struct CsvRecord<'a> {
     header: &'a [Option<&'static str>],
     fields: &'a ByteRecord,
 }
 
-impl<'a> Record<'a> {
+impl<'a> CsvRecord<'a> {
     /// A field; empty where the file has no such column.
-    pub(in crate::market) fn text(&self, column: &'static str) -> Result<&'a str, Fault> {
+    pub(in crate::market) fn text(&self, column: &'static str) -> Result<&'a str, RowFault> {
         let place = self.header.iter().position(|name| *name == Some(column));
         let field = place.and_then(|place| self.fields.get(place)).unwrap_or_default();
         std::str::from_utf8(field)
-            .map_err(|_| Fault::new(column, format!("{} is not UTF-8; save the file as UTF-8", shown(field))))
+            .map_err(|_| RowFault::new(column, format!("{} is not UTF-8; save the file as UTF-8", shown(field))))
     }
 
     /// A field that must not be empty.
-    pub(in crate::market) fn needed(&self, column: &'static str) -> Result<&'a str, Fault> {
+    pub(in crate::market) fn needed(&self, column: &'static str) -> Result<&'a str, RowFault> {
         let text = self.text(column)?;
-        if text.is_empty() { Err(Fault::new(column, "is empty; every row needs it")) } else { Ok(text) }
+        if text.is_empty() { Err(RowFault::new(column, "is empty; every row needs it")) } else { Ok(text) }
     }
 
     /// A number; NaN where the field is empty.
-    pub(in crate::market) fn number(&self, column: &'static str, range: Range) -> Result<f64, Fault> {
+    pub(in crate::market) fn number(&self, column: &'static str, range: Range) -> Result<f64, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(f64::NAN);
@@ -90,38 +90,39 @@ impl<'a> Record<'a> {
             Range::Probability => (|value| (0.0..=1.0).contains(&value), "a number from 0 to 1"),
         };
         let value = fast_float2::parse::<f64, _>(text).ok().filter(|value| value.is_finite() && fits(*value));
-        value.ok_or_else(|| Fault::new(column, format!("{} is not {wanted}", shown(text.as_bytes()))))
+        value.ok_or_else(|| RowFault::new(column, format!("{} is not {wanted}", shown(text.as_bytes()))))
     }
 
     /// A number that must be there.
-    pub(in crate::market) fn needed_number(&self, column: &'static str, range: Range) -> Result<f64, Fault> {
+    pub(in crate::market) fn needed_number(&self, column: &'static str, range: Range) -> Result<f64, RowFault> {
         self.needed(column)?;
         self.number(column, range)
     }
 
     /// A whole number of 0 or more; 0 where the field is empty. A data frame with gaps spells 3 as 3.0.
-    pub(in crate::market) fn whole(&self, column: &'static str) -> Result<i64, Fault> {
+    pub(in crate::market) fn whole(&self, column: &'static str) -> Result<i64, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(0);
         }
         let digits = text.strip_suffix(".0").unwrap_or(text);
         let value = digits.parse::<i64>().ok().filter(|value| *value >= 0);
-        value
-            .ok_or_else(|| Fault::new(column, format!("{} is not a whole number of 0 or more", shown(text.as_bytes()))))
+        value.ok_or_else(|| {
+            RowFault::new(column, format!("{} is not a whole number of 0 or more", shown(text.as_bytes())))
+        })
     }
 
     /// How often something happened: as [`Self::whole`], within the 32 bits of the wire.
-    pub(in crate::market) fn count(&self, column: &'static str) -> Result<i64, Fault> {
+    pub(in crate::market) fn count(&self, column: &'static str) -> Result<i64, RowFault> {
         let count = self.whole(column)?;
         if count <= i64::from(i32::MAX) {
             return Ok(count);
         }
-        Err(Fault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
+        Err(RowFault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
     }
 
     /// A time in seconds, also one as data frames spell it; 0 where the field is empty.
-    pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<UnixSecond, Fault> {
+    pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<UnixSecond, RowFault> {
         if let Some(second) = written_time(self.text(column)?) {
             return Ok(UnixSecond(second));
         }
@@ -129,11 +130,11 @@ impl<'a> Record<'a> {
         if value < LARGEST_SECOND {
             return Ok(UnixSecond(value));
         }
-        Err(Fault::new(column, format!("{value} is not in seconds since 1970; it looks like milliseconds or less")))
+        Err(RowFault::new(column, format!("{value} is not in seconds since 1970; it looks like milliseconds or less")))
     }
 
     /// Unix nanoseconds of a time in microseconds; `None` where the field is empty.
-    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<i64>, Fault> {
+    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<i64>, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(None);
@@ -143,45 +144,45 @@ impl<'a> Record<'a> {
         if (LARGEST_SECOND * 1_000..LARGEST_SECOND * 100_000).contains(&micros) {
             return Ok(micros.checked_mul(1_000));
         }
-        Err(Fault::new(column, format!("{micros} is not in microseconds since 1970, such as 1733011200000000")))
+        Err(RowFault::new(column, format!("{micros} is not in microseconds since 1970, such as 1733011200000000")))
     }
 
     /// `true` or `false`; `false` where the field is empty.
-    pub(in crate::market) fn flag(&self, column: &'static str) -> Result<bool, Fault> {
+    pub(in crate::market) fn flag(&self, column: &'static str) -> Result<bool, RowFault> {
         match self.text(column)? {
             "true" | "True" => Ok(true),
             "" | "false" | "False" => Ok(false),
-            text => Err(Fault::new(column, format!("{} is neither true nor false", shown(text.as_bytes())))),
+            text => Err(RowFault::new(column, format!("{} is neither true nor false", shown(text.as_bytes())))),
         }
     }
 
     /// The entries of a list; none where the field is empty.
-    pub(in crate::market) fn list(&self, column: &'static str) -> Result<Vec<&'a str>, Fault> {
+    pub(in crate::market) fn list(&self, column: &'static str) -> Result<Vec<&'a str>, RowFault> {
         let text = self.text(column)?;
         Ok(if text.is_empty() { Vec::new() } else { text.split(BETWEEN).collect() })
     }
 
     /// The numbers of a list, NaN where an entry is empty.
-    pub(in crate::market) fn numbers(&self, column: &'static str) -> Result<Vec<f64>, Fault> {
+    pub(in crate::market) fn numbers(&self, column: &'static str) -> Result<Vec<f64>, RowFault> {
         let value = |text: &str| {
             let value = fast_float2::parse::<f64, _>(text).ok().filter(|value| (0.0..=1.0).contains(value));
-            let problem = || Fault::new(column, format!("{} is not a number from 0 to 1", shown(text.as_bytes())));
+            let problem = || RowFault::new(column, format!("{} is not a number from 0 to 1", shown(text.as_bytes())));
             if text.is_empty() { Ok(f64::NAN) } else { value.ok_or_else(problem) }
         };
         self.list(column)?.into_iter().map(value).collect()
     }
 }
 
-impl Task<'_> {
-    /// As [`Task::each_row`], of a sheet.
+impl IngestTask<'_> {
+    /// As [`IngestTask::each_row`], of a sheet.
     pub(in crate::market) fn each_record(
         &mut self,
-        columns: &Columns,
-        mut take: impl FnMut(&Record<'_>) -> Result<(), Fault>,
+        columns: &CsvColumns,
+        mut take: impl FnMut(&CsvRecord<'_>) -> Result<(), RowFault>,
     ) -> bool {
         let mut tally = Tally::default();
         let outcome = (|| {
-            let broken = |line: u64, what: String| Broken { line, what };
+            let broken = |line: u64, what: String| BrokenFile { line, what };
             let mut lines = Lines::open(self.file).map_err(|error| broken(0, error.to_string()))?;
             let mut fields = ByteRecord::new();
             let first = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
@@ -190,7 +191,7 @@ impl Task<'_> {
                 .map_err(|_| broken(1, "a quote of the header is not closed, or not at the end of its field".into()))?;
             let header = self.header(&fields, columns)?;
             // A quote that is open at the end of a line is a stray one, unless the file ends there.
-            let mut open: Option<(u64, Fault)> = None;
+            let mut open: Option<(u64, RowFault)> = None;
             loop {
                 let next = lines.number + 1;
                 let Some(line) = lines.next_line().map_err(|error| broken(next, error.to_string()))? else {
@@ -223,12 +224,12 @@ impl Task<'_> {
                 let outcome = match split(line.text(), &mut fields) {
                     Err(StrayQuote::Open(place)) => {
                         let what = "a quote is opened and not closed in its line; close it, or double it within quotes";
-                        open = Some((line.number, Fault::new(name(&header, place), what)));
+                        open = Some((line.number, RowFault::new(name(&header, place), what)));
                         continue;
                     }
                     Err(StrayQuote::Behind(place)) => {
                         let what = "text stands behind a closing quote; double quotes within a quoted field";
-                        Err(Fault::new(name(&header, place), what))
+                        Err(RowFault::new(name(&header, place), what))
                     }
                     Ok(()) => row(&header, &fields).and_then(|record| take(&record)),
                 };
@@ -241,10 +242,10 @@ impl Task<'_> {
     }
 
     /// Which known column stands at each place of a header. One that is not known is reported, once, and passed over.
-    fn header(&mut self, header: &ByteRecord, columns: &Columns) -> Result<Vec<Option<&'static str>>, Broken> {
+    fn header(&mut self, header: &ByteRecord, columns: &CsvColumns) -> Result<Vec<Option<&'static str>>, BrokenFile> {
         if header.len() > MOST_COLUMNS {
             let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());
-            return Err(Broken { line: 1, what });
+            return Err(BrokenFile { line: 1, what });
         }
         let mut found = Vec::with_capacity(header.len());
         for field in header {
@@ -253,7 +254,7 @@ impl Task<'_> {
                 let text: String = String::from_utf8_lossy(field).chars().take(LONGEST_NAME).collect();
                 let near = hint(&text, columns.all().filter(|name| !found.contains(&Some(*name))));
                 let what = if known.is_none() { "no column of this layout" } else { "a column that was there before" };
-                self.report.fault(self.file, 1, Fault::new(text, format!("{what}; it was passed over{near}")));
+                self.report.fault(self.file, 1, RowFault::new(text, format!("{what}; it was passed over{near}")));
                 found.push(None);
             } else {
                 found.push(known);
@@ -263,7 +264,7 @@ impl Task<'_> {
             None => Ok(found),
             Some(missing) => {
                 let what = format!("the header has no column {missing:?}; needed are {}", columns.needed.join(", "));
-                Err(Broken { line: 1, what })
+                Err(BrokenFile { line: 1, what })
             }
         }
     }
@@ -275,16 +276,16 @@ fn name(header: &[Option<&'static str>], place: usize) -> &'static str {
 }
 
 /// A row of the header's width, of which no field is too long.
-fn row<'a>(header: &'a [Option<&'static str>], fields: &'a ByteRecord) -> Result<Record<'a>, Fault> {
+fn row<'a>(header: &'a [Option<&'static str>], fields: &'a ByteRecord) -> Result<CsvRecord<'a>, RowFault> {
     if fields.len() != header.len() {
         let what = format!("{} columns, the header has {}", fields.len(), header.len());
-        return Err(Fault::new("", format!("{what}; quote fields that hold a comma")));
+        return Err(RowFault::new("", format!("{what}; quote fields that hold a comma")));
     }
     match fields.iter().position(|field| field.len() > LONGEST_FIELD) {
-        None => Ok(Record { header, fields }),
+        None => Ok(CsvRecord { header, fields }),
         Some(place) => {
             let what = format!("{} bytes, where a field has {LONGEST_FIELD} at most", fields[place].len());
-            Err(Fault::new(name(header, place), what))
+            Err(RowFault::new(name(header, place), what))
         }
     }
 }

@@ -2,9 +2,9 @@
 
 /// A row that is left out: which column, and what mends it. In a box, because most rows have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::market) struct Fault(Box<(String, String)>);
+pub(in crate::market) struct RowFault(Box<(String, String)>);
 
-impl Fault {
+impl RowFault {
     /// What is wrong with a column; the row as a whole has an empty name.
     pub(in crate::market) fn new(column: impl Into<String>, what: impl Into<String>) -> Self {
         Self(Box::new((column.into(), what.into())))

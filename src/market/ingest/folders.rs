@@ -9,7 +9,7 @@ use crate::market::query::error::MarketError;
 use crate::market::store::layout::{parse_date, unfit};
 
 /// A file to read.
-pub(in crate::market) enum Dump {
+pub(in crate::market) enum DumpFile {
     /// Exchange, symbol and day.
     Day(String, String, UnixDay),
     /// Name of the table, with its folder.
@@ -22,7 +22,7 @@ const NO_DAY: &str = "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.
 const NO_FOLDER: &str = "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)";
 
 /// The files of a kind that is cut by market and day.
-pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Dump)> {
+pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, DumpFile)> {
     let mut files = Vec::new();
     for (exchange, folder) in folders(kind, report) {
         for (symbol, folder) in folders(&folder, report) {
@@ -41,7 +41,7 @@ pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(Pa
                     report.problem(&file, 0, "a second file of the same day; only the first was read");
                     continue;
                 }
-                files.push((file, Dump::Day(exchange.clone(), symbol.clone(), day)));
+                files.push((file, DumpFile::Day(exchange.clone(), symbol.clone(), day)));
             }
         }
     }
@@ -49,7 +49,7 @@ pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(Pa
 }
 
 /// The files of a kind of tables: in its folder, and in the folders there.
-pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, Dump)> {
+pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, DumpFile)> {
     let mut files = Vec::new();
     for path in listed(kind, report) {
         let inside = if path.is_dir() { listed(&path, report) } else { vec![path] };
@@ -66,7 +66,7 @@ pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(
             } else if let Some(why) = unfit(&name) {
                 report.problem(&file, 0, format!("its name {why}"));
             } else {
-                files.push((file, Dump::Table(name)));
+                files.push((file, DumpFile::Table(name)));
             }
         }
     }

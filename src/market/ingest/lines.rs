@@ -21,7 +21,7 @@ const MANY_EMPTY: usize = 1 << 15;
 const LONGEST_LINE: usize = 1 << 20;
 
 /// A file's bytes, cut into blocks of whole lines.
-struct Blocks {
+struct LineBlocks {
     source: Box<dyn Read + Send>,
     /// The begin of a line whose end is not yet read.
     rest: Vec<u8>,
@@ -29,7 +29,7 @@ struct Blocks {
     cut: Arc<AtomicBool>,
 }
 
-impl Blocks {
+impl LineBlocks {
     fn open(path: &Path) -> io::Result<Self> {
         let file = open_plain(path)?;
         let packed = path.extension().is_some_and(|suffix| suffix == "gz");
@@ -102,7 +102,7 @@ struct Ahead {
 
 impl Ahead {
     fn new(path: &Path) -> io::Result<Self> {
-        let mut source = Blocks::open(path)?;
+        let mut source = LineBlocks::open(path)?;
         let cut = Arc::clone(&source.cut);
         let (sender, blocks) = sync_channel(WAITING);
         let (used, empty) = sync_channel::<Vec<u8>>(WAITING);
@@ -133,7 +133,7 @@ impl Ahead {
 }
 
 /// A line in its block.
-pub(in crate::market) struct Line<'a> {
+pub(in crate::market) struct DumpLine<'a> {
     /// 1 for the first of the file.
     pub(in crate::market) number: u64,
     pub(in crate::market) block: &'a [u8],
@@ -144,7 +144,7 @@ pub(in crate::market) struct Line<'a> {
     pub(in crate::market) field_ends: &'a [u32],
 }
 
-impl<'a> Line<'a> {
+impl<'a> DumpLine<'a> {
     /// Its bytes, without what ends it.
     pub(in crate::market) fn text(&self) -> &'a [u8] {
         &self.block[self.begin..self.end]
@@ -207,7 +207,7 @@ impl Lines {
 
     /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one comes now and then, so
     /// that whoever reads can look whether to go on.
-    pub(in crate::market) fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+    pub(in crate::market) fn next_line(&mut self) -> io::Result<Option<DumpLine<'_>>> {
         let mut passed = 0;
         loop {
             if self.read == self.fields.lines() && !self.advance()? {
@@ -218,7 +218,7 @@ impl Lines {
             let (begin, end) = self.bounds(self.read - 1);
             if end > begin || passed == MANY_EMPTY {
                 let (_, field_ends) = self.fields.line(self.read - 1);
-                return Ok(Some(Line { number: self.number, block: &self.block, begin, end, field_ends }));
+                return Ok(Some(DumpLine { number: self.number, block: &self.block, begin, end, field_ends }));
             }
             passed += 1;
         }

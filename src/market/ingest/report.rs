@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::fault::Fault;
+use super::fault::RowFault;
 
 /// Most bad rows that are listed for one file; the rest is counted.
 pub(in crate::market) const MOST_PROBLEMS: usize = 1_000;
@@ -45,10 +45,10 @@ impl IngestReport {
     }
 
     pub(in crate::market) fn problem(&mut self, file: &Path, line: u64, what: impl Into<String>) {
-        self.fault(file, line, Fault::new("", what));
+        self.fault(file, line, RowFault::new("", what));
     }
 
-    pub(in crate::market) fn fault(&mut self, file: &Path, line: u64, fault: Fault) {
+    pub(in crate::market) fn fault(&mut self, file: &Path, line: u64, fault: RowFault) {
         let (column, what) = fault.into_parts();
         self.problems.push(Problem { file: file.display().to_string(), line, what, column });
     }

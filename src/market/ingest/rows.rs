@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 use crate::archive::open_plain;
 use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay};
 use crate::decode::Delimited;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::fields;
-use crate::market::ingest::lines::{Line, Lines};
+use crate::market::ingest::lines::{DumpLine, Lines};
 
 /// Microseconds in a day.
 const DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
@@ -44,13 +44,13 @@ pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool)
 }
 
 /// A dump file being read.
-pub(in crate::market) struct Rows {
+pub(in crate::market) struct DumpRows {
     lines: Lines,
-    layout: Layout,
+    layout: RowLayout,
 }
 
 /// How the rows of a file are to be read.
-struct Layout {
+struct RowLayout {
     /// Where each wanted column stands.
     columns: Vec<usize>,
     width: usize,
@@ -58,33 +58,33 @@ struct Layout {
 }
 
 /// A file that cannot be read on: the line, and why.
-pub(in crate::market) struct Broken {
+pub(in crate::market) struct BrokenFile {
     pub line: u64,
     pub what: String,
 }
 
 /// One row.
-pub(in crate::market) struct Row<'a> {
-    line: Line<'a>,
-    layout: &'a Layout,
+pub(in crate::market) struct DumpRow<'a> {
+    line: DumpLine<'a>,
+    layout: &'a RowLayout,
 }
 
 /// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is as it would
 /// be of each alone; what cannot be read so is left to the rows.
-pub(in crate::market) struct Block<'a> {
+pub(in crate::market) struct RowBlock<'a> {
     text: &'a [u8],
     fields: &'a mut Delimited,
     first: usize,
-    layout: &'a Layout,
+    layout: &'a RowLayout,
 }
 
-impl Block<'_> {
+impl RowBlock<'_> {
     /// Number of rows.
     pub(in crate::market) fn rows(&self) -> usize {
         self.fields.lines() - self.first
     }
 
-    /// As [`Row::time`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::time`], of all rows; `None` when one is not to be read so.
     pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
         let mut times = Vec::with_capacity(self.rows());
         for field in self.column(column) {
@@ -94,15 +94,15 @@ impl Block<'_> {
         inside.then(|| times.into_iter().map(|micros| micros * 1_000))
     }
 
-    /// As [`Row::number`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::number`], of all rows; `None` when one is not to be read so.
     pub(in crate::market) fn numbers(&mut self, column: usize, above: bool) -> Option<Vec<f64>> {
         let mut values = Vec::with_capacity(self.rows());
-        let Layout { columns, width, .. } = self.layout;
+        let RowLayout { columns, width, .. } = self.layout;
         let read = self.fields.floats(self.text, self.first, *width, columns[column], &mut values);
         (read && values.iter().all(|value| fits(*value, above))).then_some(values)
     }
 
-    /// As [`Row::either`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::either`], of all rows; `None` when one is not to be read so.
     pub(in crate::market) fn either(&self, column: usize, yes: &str, no: &str) -> Option<Vec<bool>> {
         let (yes, no) = (yes.as_bytes(), no.as_bytes());
         let mut values = Vec::with_capacity(self.rows());
@@ -121,10 +121,10 @@ impl Block<'_> {
     }
 }
 
-impl Rows {
+impl DumpRows {
     /// Opens the file of a day, gzip by its name, and finds the wanted columns in its header.
-    pub(in crate::market) fn open(path: &Path, day: UnixDay, wanted: &[&str]) -> Result<Self, Broken> {
-        let broken = |line: u64, what: String| Broken { line, what };
+    pub(in crate::market) fn open(path: &Path, day: UnixDay, wanted: &[&str]) -> Result<Self, BrokenFile> {
+        let broken = |line: u64, what: String| BrokenFile { line, what };
         let mut lines = Lines::open(path).map_err(|error| broken(0, error.to_string()))?;
         let header = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
         let header = header.map(|line| &line.block[line.begin..line.end]).unwrap_or_default();
@@ -140,28 +140,28 @@ impl Rows {
         let width = header.len();
         // Dumps are cut by the time of arrival, so a row may belong to the day before or after, and to no other.
         let times = (day.0 - 1) * DAY..(day.0 + 2) * DAY;
-        Ok(Self { lines, layout: Layout { columns, width, times } })
+        Ok(Self { lines, layout: RowLayout { columns, width, times } })
     }
 
     /// The next row; `None` at the end.
-    pub(in crate::market) fn next(&mut self) -> Result<Option<Row<'_>>, Broken> {
+    pub(in crate::market) fn next(&mut self) -> Result<Option<DumpRow<'_>>, BrokenFile> {
         let number = self.lines.number + 1;
         match self.lines.next_line() {
-            Ok(line) => Ok(line.map(|line| Row { line, layout: &self.layout })),
-            Err(error) => Err(Broken { line: number, what: error.to_string() }),
+            Ok(line) => Ok(line.map(|line| DumpRow { line, layout: &self.layout })),
+            Err(error) => Err(BrokenFile { line: number, what: error.to_string() }),
         }
     }
 
     /// The next rows, if a block of them begins here and all have the header's width.
-    pub(in crate::market) fn block(&mut self) -> Result<Option<Block<'_>>, Broken> {
+    pub(in crate::market) fn block(&mut self) -> Result<Option<RowBlock<'_>>, BrokenFile> {
         let number = self.lines.number + 1;
         let layout = &self.layout;
         match self.lines.fresh() {
             Ok(Some((text, fields, first))) if fields.have_width(first, layout.width) => {
-                Ok(Some(Block { text, fields, first, layout }))
+                Ok(Some(RowBlock { text, fields, first, layout }))
             }
             Ok(_) => Ok(None),
-            Err(error) => Err(Broken { line: number, what: error.to_string() }),
+            Err(error) => Err(BrokenFile { line: number, what: error.to_string() }),
         }
     }
 
@@ -171,7 +171,7 @@ impl Rows {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> DumpRow<'a> {
     /// Its line in the file.
     pub(in crate::market) fn number_of_line(&self) -> u64 {
         self.line.number
@@ -184,14 +184,14 @@ impl<'a> Row<'a> {
 
     /// A field as it is in the file.
     #[inline]
-    pub(in crate::market) fn text(&self, column: usize) -> Result<&'a [u8], Fault> {
+    pub(in crate::market) fn text(&self, column: usize) -> Result<&'a [u8], RowFault> {
         Ok(&self.line.block[self.field(column)?])
     }
 
     /// Where a field lies in the block.
     #[inline]
-    fn field(&self, column: usize) -> Result<Range<usize>, Fault> {
-        let Line { begin, end, field_ends, .. } = self.line;
+    fn field(&self, column: usize) -> Result<Range<usize>, RowFault> {
+        let DumpLine { begin, end, field_ends, .. } = self.line;
         if field_ends.len() != self.layout.width {
             return Err(self.of_other_width());
         }
@@ -214,16 +214,16 @@ impl<'a> Row<'a> {
     }
 
     #[cold]
-    fn of_other_width(&self) -> Fault {
-        Fault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
+    fn of_other_width(&self) -> RowFault {
+        RowFault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
     }
 
     /// A time in microseconds as Unix nanoseconds.
     #[inline]
-    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, Fault> {
+    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
-        let bad = |what: String| Fault::new("timestamp", what);
+        let bad = |what: String| RowFault::new("timestamp", what);
         let short = fields::whole(self.line.block, field);
         let micros =
             short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
@@ -235,7 +235,7 @@ impl<'a> Row<'a> {
 
     /// The number that a field spells.
     #[inline]
-    fn decimal(&self, column: usize) -> Result<Option<f64>, Fault> {
+    fn decimal(&self, column: usize) -> Result<Option<f64>, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
         // White space around a number is passed over, as it is where a whole block is read.
@@ -244,7 +244,7 @@ impl<'a> Row<'a> {
 
     /// A number of at least 0, or above it when `above`.
     #[inline]
-    pub(in crate::market) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn number(&self, column: usize, name: &str, above: bool) -> Result<f64, RowFault> {
         match self.decimal(column)? {
             Some(value) if fits(value, above) => Ok(value),
             value => Err(self.no_number(column, name, above, value)),
@@ -252,16 +252,16 @@ impl<'a> Row<'a> {
     }
 
     #[cold]
-    fn no_number(&self, column: usize, name: &str, above: bool, value: Option<f64>) -> Fault {
+    fn no_number(&self, column: usize, name: &str, above: bool, value: Option<f64>) -> RowFault {
         let text = shown(self.text(column).unwrap_or_default());
         if value.is_some_and(|value| value > LARGEST) {
-            return Fault::new(name, format!("{text} is larger than {LARGEST:e}, which no market is"));
+            return RowFault::new(name, format!("{text} is larger than {LARGEST:e}, which no market is"));
         }
-        Fault::new(name, format!("{text} is no number {}", if above { "above 0" } else { "of 0 or more" }))
+        RowFault::new(name, format!("{text} is no number {}", if above { "above 0" } else { "of 0 or more" }))
     }
 
     /// A number, NaN where the field is empty. Unless `signed` it must be 0 or more.
-    pub(in crate::market) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, Fault> {
+    pub(in crate::market) fn optional(&self, column: usize, name: &str, signed: bool) -> Result<f64, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(f64::NAN);
@@ -270,16 +270,16 @@ impl<'a> Row<'a> {
         let wanted = if signed { "" } else { " of 0 or more" };
         value
             .filter(|value| signed || *value >= 0.0)
-            .ok_or_else(|| Fault::new(name, format!("{} is no number{wanted}", shown(text))))
+            .ok_or_else(|| RowFault::new(name, format!("{} is no number{wanted}", shown(text))))
     }
 
     /// One of two words.
     #[inline]
-    pub(in crate::market) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, Fault> {
+    pub(in crate::market) fn either(&self, column: usize, name: &str, yes: &str, no: &str) -> Result<bool, RowFault> {
         match self.text(column)? {
             text if text == yes.as_bytes() => Ok(true),
             text if text == no.as_bytes() => Ok(false),
-            text => Err(Fault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
+            text => Err(RowFault::new(name, format!("{} is neither {yes} nor {no}", shown(text)))),
         }
     }
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use super::report::{IngestReport, MOST_PROBLEMS};
 use crate::clock::UnixDay;
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::{Block, Broken, Row, Rows, fingerprint};
-use crate::market::store::origin::Origin;
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::{BrokenFile, DumpRow, DumpRows, RowBlock, fingerprint};
+use crate::market::store::origin::DumpOrigin;
 
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
 const PATIENCE: usize = 1 << 15;
 
 /// A file, where it goes, and the report on it.
-pub(in crate::market) struct Task<'a> {
+pub(in crate::market) struct IngestTask<'a> {
     pub(in crate::market) file: &'a Path,
     pub(in crate::market) store: &'a Path,
     pub(in crate::market) report: &'a mut IngestReport,
@@ -35,10 +35,10 @@ pub(in crate::market) struct Tally {
 /// Whoever takes the rows of a file.
 pub(in crate::market) trait Taker {
     /// Takes a row: what is wrong with it, or whether more are wanted.
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault>;
+    fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault>;
 
     /// Takes all rows of a block at once, and says whether more are wanted. `None` when it has not: then they come one by one.
-    fn block(&mut self, _: &mut Block<'_>) -> Option<bool> {
+    fn block(&mut self, _: &mut RowBlock<'_>) -> Option<bool> {
         None
     }
 }
@@ -46,13 +46,13 @@ pub(in crate::market) trait Taker {
 /// Takes them one by one.
 struct OneByOne<Take>(Take);
 
-impl<Take: FnMut(&Row<'_>) -> Result<bool, Fault>> Taker for OneByOne<Take> {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+impl<Take: FnMut(&DumpRow<'_>) -> Result<bool, RowFault>> Taker for OneByOne<Take> {
+    fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault> {
         self.0(row)
     }
 }
 
-impl Task<'_> {
+impl IngestTask<'_> {
     /// Hash of the file; `None`, with a problem in the report, where it cannot be read, and where the ingest is to end.
     pub(in crate::market) fn fingerprint(&mut self) -> Option<String> {
         match fingerprint(self.file, self.keep_going) {
@@ -68,7 +68,7 @@ impl Task<'_> {
     }
 
     /// Whether the file must be read: the store holds another one in its place, or none.
-    pub(in crate::market) fn is_new(&mut self, stored: Option<Origin>, fingerprint: &str) -> bool {
+    pub(in crate::market) fn is_new(&mut self, stored: Option<DumpOrigin>, fingerprint: &str) -> bool {
         let Some(stored) = stored else { return true };
         if stored.fingerprint == fingerprint {
             self.report.unchanged += 1;
@@ -79,8 +79,8 @@ impl Task<'_> {
     }
 
     /// What the store is to remember of the file.
-    pub(in crate::market) fn origin(&self, fingerprint: &str) -> Origin {
-        Origin::new(fingerprint, self.good)
+    pub(in crate::market) fn origin(&self, fingerprint: &str) -> DumpOrigin {
+        DumpOrigin::new(fingerprint, self.good)
     }
 
     /// As [`Self::read`], row by row.
@@ -88,7 +88,7 @@ impl Task<'_> {
         &mut self,
         day: UnixDay,
         columns: &[&str],
-        take: impl FnMut(&Row<'_>) -> Result<bool, Fault>,
+        take: impl FnMut(&DumpRow<'_>) -> Result<bool, RowFault>,
     ) -> bool {
         self.read(day, columns, &mut OneByOne(take))
     }
@@ -98,7 +98,7 @@ impl Task<'_> {
     pub(in crate::market) fn read(&mut self, day: UnixDay, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
-            let mut rows = Rows::open(self.file, day, columns)?;
+            let mut rows = DumpRows::open(self.file, day, columns)?;
             loop {
                 if let Some(mut block) = rows.block()? {
                     let count = block.rows();
@@ -131,7 +131,7 @@ impl Task<'_> {
     }
 
     /// Counts a row. `false` when the ingest is to end.
-    pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), Fault>) -> bool {
+    pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), RowFault>) -> bool {
         match outcome {
             Ok(()) => self.count_good(tally, 1),
             Err(fault) => {
@@ -174,14 +174,14 @@ impl Task<'_> {
     }
 
     /// Whether the file is to be taken: it was read to its end, and has a good row.
-    pub(in crate::market) fn end(&mut self, tally: Tally, outcome: Result<(), Broken>) -> bool {
+    pub(in crate::market) fn end(&mut self, tally: Tally, outcome: Result<(), BrokenFile>) -> bool {
         if self.report.interrupted {
             return false;
         }
         if tally.bad > MOST_PROBLEMS {
             self.report.problem(self.file, 0, format!("{} more bad rows", tally.bad - MOST_PROBLEMS));
         }
-        if let Err(Broken { line, what }) = outcome {
+        if let Err(BrokenFile { line, what }) = outcome {
             // The header is line 1: a file without a column that is needed is whole, and of no use.
             let how = if line <= 1 { "was not taken" } else { "breaks off and was not taken" };
             self.report.problem(self.file, line, format!("the file {how}: {what}"));
@@ -203,10 +203,10 @@ impl Task<'_> {
 
 /// The events of a file by time, then by file order; `None` when it is not to be taken.
 pub(in crate::market) fn collect<T>(
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
     day: UnixDay,
     columns: &[&str],
-    read: fn(&Row<'_>) -> Result<T, Fault>,
+    read: fn(&DumpRow<'_>) -> Result<T, RowFault>,
     time: fn(&T) -> i64,
 ) -> Option<Vec<T>> {
     let mut events = Vec::new();

@@ -1,12 +1,12 @@
 //! What a query of `/v1/markets` asks for, and the entries that it is answered with.
 
 use crate::market::raw::Instrument;
-use crate::protocol::{DataType, Market, MarketsQuery};
+use crate::protocol::{DataType, MarketListing, MarketsQuery};
 
 /// An entry with what it is ordered by.
-pub(in crate::market) struct Row {
+pub(in crate::market) struct OrderedEntry {
     /// The row as it is sent, but for the figures that [`Figures::complete`] adds.
-    pub(in crate::market) entry: Market,
+    pub(in crate::market) entry: MarketListing,
     /// Its place among the source's markets, where it has one.
     pub(in crate::market) market: Option<usize>,
     /// USD traded in 24 hours; `None` where nothing tells it.

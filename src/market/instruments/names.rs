@@ -13,7 +13,7 @@ use crate::protocol::{DataType, ParamError, PointsQuery, TypeSpec};
 
 /// Something that a query may name: a market, an option summary or a token.
 #[derive(Clone, Copy)]
-struct Entry<'a> {
+struct NamedEntry<'a> {
     exchange: &'a str,
     symbol: &'a str,
     coin: &'a str,
@@ -24,23 +24,23 @@ struct Entry<'a> {
 }
 
 /// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
-fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = Entry<'_>> {
+fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = NamedEntry<'_>> {
     let of_tokens = data_type == DataType::TokenSupplyAgg;
-    let markets = source.instruments().iter().filter(move |_| !of_tokens).map(|row| Entry {
+    let markets = source.instruments().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,
         coin: &row.coin,
         instrument: Some(row),
         token: "",
     });
-    let summaries = source.option_summaries().iter().filter(move |_| !of_tokens).map(|row| Entry {
+    let summaries = source.option_summaries().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,
         coin: &row.coin,
         instrument: None,
         token: "",
     });
-    let tokens = source.tokens().iter().filter(move |_| of_tokens).map(|row| Entry {
+    let tokens = source.tokens().iter().filter(move |_| of_tokens).map(|row| NamedEntry {
         exchange: "",
         symbol: "",
         coin: &row.coin,
@@ -112,18 +112,19 @@ fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), M
 }
 
 /// Refuses a symbol, coin or token that the exchanges of the query never had.
-fn check_symbol<'a, E: Iterator<Item = Entry<'a>>>(
+fn check_symbol<'a, E: Iterator<Item = NamedEntry<'a>>>(
     entries: impl Fn() -> E,
     query: &PointsQuery,
 ) -> Result<(), ParamError> {
-    let on = |entry: &Entry<'_>| query.exchanges.is_empty() || query.exchanges.iter().any(|one| one == entry.exchange);
-    let symbol = |entry: &Entry<'_>| query.raw_symbol.as_ref().is_none_or(|symbol| symbol == entry.symbol);
-    let normalized = |entry: &Entry<'_>| {
+    let on =
+        |entry: &NamedEntry<'_>| query.exchanges.is_empty() || query.exchanges.iter().any(|one| one == entry.exchange);
+    let symbol = |entry: &NamedEntry<'_>| query.raw_symbol.as_ref().is_none_or(|symbol| symbol == entry.symbol);
+    let normalized = |entry: &NamedEntry<'_>| {
         let wanted = query.normalized_symbol.as_ref();
         wanted.is_none_or(|wanted| entry.instrument.is_some_and(|instrument| instrument.normalized_symbol() == *wanted))
     };
-    let coin = |entry: &Entry<'_>| query.coin.as_ref().is_none_or(|coin| coin == entry.coin);
-    let token = |entry: &Entry<'_>| {
+    let coin = |entry: &NamedEntry<'_>| query.coin.as_ref().is_none_or(|coin| coin == entry.coin);
+    let token = |entry: &NamedEntry<'_>| {
         query.token_name.as_ref().is_none_or(|name| name.to_lowercase() == entry.token.to_lowercase())
     };
     if entries().any(|entry| on(&entry) && symbol(&entry) && normalized(&entry) && coin(&entry) && token(&entry)) {

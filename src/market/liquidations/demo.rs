@@ -6,9 +6,9 @@ use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::{BEGIN, END};
-use crate::market::demo::coins::{self, Coins, Events};
+use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, uniform};
-use crate::market::demo::path::Block;
+use crate::market::demo::path::PathBlock;
 use crate::market::demo::rounding::round;
 use crate::market::raw::Trade;
 use crate::market::trades::demo::{basis, trades};
@@ -22,7 +22,7 @@ const KEPT_FIRSTS: usize = 1_000;
 /// the volume of that side, at prices within the candle.
 pub(in crate::market) fn liquidations(
     traits: &Traits,
-    block: &Block,
+    block: &PathBlock,
     minute: UnixMinute,
     mut visit: impl FnMut(&Trade),
 ) {
@@ -45,7 +45,7 @@ pub(in crate::market) fn liquidations(
 }
 
 /// How far the price runs in a minute of a block without forcing anybody, as a fraction.
-fn usual_run(traits: &Traits, block: &Block) -> f64 {
+fn usual_run(traits: &Traits, block: &PathBlock) -> f64 {
     USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 
@@ -54,7 +54,7 @@ fn usual_run(traits: &Traits, block: &Block) -> f64 {
 const USUAL_RUN: f64 = 1.2;
 
 /// The liquidations of a minute, as [`Coins`] visits them.
-pub(in crate::market) const LIQUIDATIONS: Events =
+pub(in crate::market) const LIQUIDATIONS: MinuteEvents =
     |traits, block, minute, visit| liquidations(traits, block, minute, visit);
 
 /// The liquidations of the coins' markets.

@@ -3,7 +3,7 @@
 use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_from_levels};
 use crate::market::profiles::events::EventKind;
-use crate::market::profiles::volume::{Profile, profiles};
+use crate::market::profiles::volume::{VolumeProfile, profiles};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 
@@ -28,7 +28,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 }
 
 /// The levels with volume that are nearest to that of the last liquidation, at most `depth`, ascending.
-fn nearest(profile: &Profile, depth: usize) -> Vec<(i64, f64)> {
+fn nearest(profile: &VolumeProfile, depth: usize) -> Vec<(i64, f64)> {
     let volumes = profile.levels.iter().map(|(level, (bought, sold))| (*level, bought + sold));
     // A dump may tell an order of which nothing was executed.
     let mut levels: Vec<(i64, f64)> = volumes.filter(|(_, volume)| *volume > 0.0).collect();

@@ -6,7 +6,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
 use crate::market::raw::Bar;
-use crate::market::trades::candles::{self, Bars, Side};
+use crate::market::trades::candles::{self, Bars, VolumeSide};
 use crate::protocol::{SeriesId, Shape};
 
 /// `LIQUIDATION_AGG`: a series per side of the forced orders. A bucket without liquidations of a side is absent from
@@ -19,10 +19,10 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     for group in context.groups() {
         let bars = group.iter().map(|&market| bars(context, market)).collect::<Result<Vec<_>, _>>()?;
         let bars = candles::sum(bars);
-        for side in [Side::Buy, Side::Sell] {
+        for side in [VolumeSide::Buy, VolumeSide::Sell] {
             let amount = |bar: &Bar| match (side, context.query.usd) {
-                (Side::Buy, false) => bar.buy,
-                (Side::Buy, true) => bar.buy_quote,
+                (VolumeSide::Buy, false) => bar.buy,
+                (VolumeSide::Buy, true) => bar.buy_quote,
                 (_, false) => bar.sell,
                 (_, true) => bar.sell_quote,
             };

@@ -30,7 +30,7 @@ pub(in crate::market) fn list(
 ) -> Result<Value, MarketError> {
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
     let entries = entries(source, filters, now);
-    let names = |name: for<'e> fn(&'e Entry<'_>) -> &'e str| {
+    let names = |name: for<'e> fn(&'e ListEntry<'_>) -> &'e str| {
         let distinct: BTreeSet<&str> = entries.iter().map(name).filter(|name| !name.is_empty()).collect();
         Ok(distinct.into_iter().collect())
     };
@@ -46,60 +46,60 @@ pub(in crate::market) fn list(
             Ok(served.map(|spec| spec.name).collect::<BTreeSet<_>>().into_iter().collect())
         }
         DiscoveryList::Tenors => {
-            let tenors: BTreeSet<&str> = entries.iter().filter_map(Entry::tenor).collect();
+            let tenors: BTreeSet<&str> = entries.iter().filter_map(ListEntry::tenor).collect();
             let known = TENORS.into_iter().filter(|tenor| tenors.contains(tenor));
             Ok(known.chain(tenors.iter().copied().filter(|tenor| !TENORS.contains(tenor))).collect())
         }
         DiscoveryList::BlockSizes => {
-            let markets: Vec<(usize, &Instrument)> = entries.iter().filter_map(Entry::market).collect();
+            let markets: Vec<(usize, &Instrument)> = entries.iter().filter_map(ListEntry::market).collect();
             block_sizes(source, &markets, now)
         }
     }
 }
 
 /// What a list is made of.
-enum Kind<'a> {
+enum ListKind<'a> {
     Market(usize, &'a Instrument, Availability),
     Summary(&'a OptionSummary),
     Token,
 }
 
 /// One of them by its names; empty where it has none.
-struct Entry<'a> {
+struct ListEntry<'a> {
     exchange: &'a str,
     category: &'a str,
     coin: &'a str,
     raw_symbol: &'a str,
     normalized_symbol: String,
-    kind: Kind<'a>,
+    kind: ListKind<'a>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> ListEntry<'a> {
     fn serves(&self, data_type: DataType) -> bool {
         match &self.kind {
-            Kind::Market(_, _, available) => available.serves(data_type),
-            Kind::Summary(summary) => summary.kind.data_type() == data_type,
-            Kind::Token => data_type == DataType::TokenSupplyAgg,
+            ListKind::Market(_, _, available) => available.serves(data_type),
+            ListKind::Summary(summary) => summary.kind.data_type() == data_type,
+            ListKind::Token => data_type == DataType::TokenSupplyAgg,
         }
     }
 
     fn tenor(&self) -> Option<&'a str> {
         match &self.kind {
-            Kind::Summary(summary) => Some(&summary.tenor),
+            ListKind::Summary(summary) => Some(&summary.tenor),
             _ => None,
         }
     }
 
     fn market(&self) -> Option<(usize, &'a Instrument)> {
         match &self.kind {
-            Kind::Market(market, instrument, _) => Some((*market, *instrument)),
+            ListKind::Market(market, instrument, _) => Some((*market, *instrument)),
             _ => None,
         }
     }
 }
 
 /// What is available as of `now` and passes the filters.
-fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec<Entry<'a>> {
+fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec<ListEntry<'a>> {
     let begun = |since: UnixSecond| since.nanos() <= now;
     let mut entries = Vec::new();
     for (market, instrument) in source.instruments().iter().enumerate() {
@@ -110,32 +110,32 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec
             continue;
         }
         let Some(available) = Availability::of(source, market, now) else { continue };
-        entries.push(Entry {
+        entries.push(ListEntry {
             exchange: &instrument.exchange,
             category: &instrument.category,
             coin: &instrument.coin,
             raw_symbol: &instrument.raw_symbol,
             normalized_symbol,
-            kind: Kind::Market(market, instrument, available),
+            kind: ListKind::Market(market, instrument, available),
         });
     }
     let summaries = source.option_summaries().iter().filter(|summary| begun(summary.available_since));
-    entries.extend(summaries.map(|summary| Entry {
+    entries.extend(summaries.map(|summary| ListEntry {
         exchange: &summary.exchange,
         category: "OPTION",
         coin: &summary.coin,
         raw_symbol: &summary.raw_symbol,
         normalized_symbol: summary.coin.clone(), // section 2.3
-        kind: Kind::Summary(summary),
+        kind: ListKind::Summary(summary),
     }));
     let tokens = source.tokens().iter().filter(|token| begun(token.available_since));
-    entries.extend(tokens.map(|token| Entry {
+    entries.extend(tokens.map(|token| ListEntry {
         exchange: "",
         category: "",
         coin: &token.coin,
         raw_symbol: "",
         normalized_symbol: String::new(),
-        kind: Kind::Token,
+        kind: ListKind::Token,
     }));
     entries.retain(|entry| fits(entry, filters));
     entries
@@ -162,7 +162,7 @@ fn named(filters: &Filters, names: [&str; 5]) -> bool {
     lists.into_iter().zip(names).all(|(values, name)| among(values, name))
 }
 
-fn fits(entry: &Entry<'_>, filters: &Filters) -> bool {
+fn fits(entry: &ListEntry<'_>, filters: &Filters) -> bool {
     let serves = |name: &String| DataType::find(name).is_some_and(|data_type| entry.serves(data_type));
     named(filters, [entry.exchange, entry.category, entry.coin, entry.raw_symbol, &entry.normalized_symbol])
         && (filters.types.is_empty() || filters.types.iter().any(serves))

@@ -10,11 +10,11 @@
 use std::collections::HashMap;
 
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, UnixSecond, Window};
-use crate::market::instruments::filter::{Row, full_name};
+use crate::market::instruments::filter::{OrderedEntry, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
 use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
-use crate::protocol::Market;
+use crate::protocol::MarketListing;
 
 const HOUR: i64 = 3_600;
 /// Hourly prices listed in `prices`.
@@ -35,7 +35,7 @@ pub(in crate::market) struct Figures<'a> {
 
 /// What a market traded in some seconds.
 #[derive(Default)]
-struct Traded {
+struct TradedFigures {
     open: Option<f64>,
     close: Option<f64>,
     amount: f64,
@@ -60,7 +60,7 @@ impl<'a> Figures<'a> {
     }
 
     /// A market's row.
-    pub(in crate::market) fn row(&mut self, market: usize) -> Result<Row, MarketError> {
+    pub(in crate::market) fn row(&mut self, market: usize) -> Result<OrderedEntry, MarketError> {
         let instrument = &self.source.instruments()[market];
         let second = self.second();
         let today = MarketError::listed(self.traded(market, Window { from: second - DAY, to: second + 1 }))?
@@ -71,7 +71,7 @@ impl<'a> Figures<'a> {
         };
         let price_change = today.open.zip(last).map(|(open, close)| (close / open - 1.0) * 100.0);
         self.volumes.insert(market, today.worth);
-        let entry = Market {
+        let entry = MarketListing {
             exchange: instrument.exchange.clone(),
             raw_symbol: instrument.raw_symbol.clone(),
             normalized_symbol: instrument.normalized_symbol(),
@@ -85,13 +85,13 @@ impl<'a> Figures<'a> {
             volume_24h_usd: today.worth.unwrap_or(0.0),
             price_change_24h: price_change.unwrap_or(0.0),
             icon_url: self.source.icon_url(market),
-            ..Market::default()
+            ..MarketListing::default()
         };
-        Ok(Row { entry, market: Some(market), volume: today.worth, price_change })
+        Ok(OrderedEntry { entry, market: Some(market), volume: today.worth, price_change })
     }
 
     /// The entry of a row with the figures that only the entries of a page need.
-    pub(in crate::market) fn complete(&mut self, mut row: Row) -> Result<Market, MarketError> {
+    pub(in crate::market) fn complete(&mut self, mut row: OrderedEntry) -> Result<MarketListing, MarketError> {
         row.entry.oi_change_24h = self.interest_change(&row)?.unwrap_or(0.0);
         row.entry.pct_from_ath = self.distance_to_peak(&row)?.unwrap_or(0.0);
         if let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) {
@@ -119,7 +119,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
-    pub(in crate::market) fn distance_to_peak(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn distance_to_peak(&mut self, row: &OrderedEntry) -> Result<Option<f64>, MarketError> {
         // A probability has no peak to be measured by: it ends at 0 or 1.
         let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
         if let Some(known) = self.from_peak.get(&market) {
@@ -135,7 +135,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Change of the open interest in 24 hours, percent.
-    pub(in crate::market) fn interest_change(&mut self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn interest_change(&mut self, row: &OrderedEntry) -> Result<Option<f64>, MarketError> {
         let Some(market) = row.market.filter(|&market| self.instruments()[market].raw_data.has(RawData::OpenInterest))
         else {
             return Ok(None);
@@ -155,7 +155,7 @@ impl<'a> Figures<'a> {
     }
 
     /// Mean true range of the last [`RANGE_HOURS`] whole hours, percent of the last price.
-    pub(in crate::market) fn range(&self, row: &Row) -> Result<Option<f64>, MarketError> {
+    pub(in crate::market) fn range(&self, row: &OrderedEntry) -> Result<Option<f64>, MarketError> {
         let Some(market) = row.market.filter(|&market| self.instruments()[market].raw_data.has(RawData::Trades)) else {
             return Ok(None);
         };
@@ -195,12 +195,12 @@ impl<'a> Figures<'a> {
     }
 
     /// What a market traded in the minutes that begin in a window.
-    fn traded(&self, market: usize, window: Window) -> Result<Traded, MarketError> {
+    fn traded(&self, market: usize, window: Window) -> Result<TradedFigures, MarketError> {
         let instrument = &self.source.instruments()[market];
         if !instrument.raw_data.has(RawData::Trades) {
-            return Ok(Traded::default());
+            return Ok(TradedFigures::default());
         }
-        let mut traded = Traded { worth: Some(0.0), ..Traded::default() };
+        let mut traded = TradedFigures { worth: Some(0.0), ..TradedFigures::default() };
         if instrument.is_usd_like() {
             if let Some(bar) = self.source.span(market, window, self.now)? {
                 (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());

@@ -7,22 +7,22 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::figures::Figures;
-use crate::market::instruments::filter::Row;
+use crate::market::instruments::filter::OrderedEntry;
 use crate::market::query::error::MarketError;
 use crate::protocol::{MarketSort, MarketsQuery, SortDirection};
 
 /// The rows in the order that a query asks for.
 pub(in crate::market) fn ordered(
-    rows: Vec<Row>,
+    rows: Vec<OrderedEntry>,
     query: &MarketsQuery,
     figures: &mut Figures<'_>,
-) -> Result<Vec<Row>, MarketError> {
+) -> Result<Vec<OrderedEntry>, MarketError> {
     let (field, direction) = (query.sort_by.unwrap_or_default(), query.sort.unwrap_or(SortDirection::Descending));
     let mut keyed = Vec::with_capacity(rows.len());
     for row in rows {
         keyed.push((key(field, &row, figures)?, row));
     }
-    let names = |row: &Row| (row.entry.exchange.clone(), row.entry.raw_symbol.clone());
+    let names = |row: &OrderedEntry| (row.entry.exchange.clone(), row.entry.raw_symbol.clone());
     keyed.sort_by(|(left, one), (right, other)| {
         let by_figure = match (left, right) {
             (Some(left), Some(right)) if direction == SortDirection::Ascending => left.total_cmp(right),
@@ -34,7 +34,7 @@ pub(in crate::market) fn ordered(
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-fn key(field: MarketSort, row: &Row, figures: &mut Figures<'_>) -> Result<Option<f64>, MarketError> {
+fn key(field: MarketSort, row: &OrderedEntry, figures: &mut Figures<'_>) -> Result<Option<f64>, MarketError> {
     Ok(match field {
         MarketSort::Volume24h => row.volume,
         MarketSort::PriceChange24h => row.price_change,
@@ -49,7 +49,10 @@ fn key(field: MarketSort, row: &Row, figures: &mut Figures<'_>) -> Result<Option
 /// One row for each normalized symbol, in the order they are in: the one on the highest ranked exchange, of several there
 /// the first. Exchanges rank by the USD that all their markets traded in 24 hours, equals by name. What has no normalized
 /// symbol stays.
-pub(in crate::market) fn distinct(rows: Vec<Row>, figures: &mut Figures<'_>) -> Result<Vec<Row>, MarketError> {
+pub(in crate::market) fn distinct(
+    rows: Vec<OrderedEntry>,
+    figures: &mut Figures<'_>,
+) -> Result<Vec<OrderedEntry>, MarketError> {
     let mut traded: HashMap<String, f64> = HashMap::new();
     for (market, instrument) in figures.instruments().iter().enumerate() {
         *traded.entry(instrument.exchange.clone()).or_default() += figures.volume(market)?.unwrap_or(0.0);

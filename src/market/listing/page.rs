@@ -7,7 +7,7 @@ use super::figures::Figures;
 use super::order;
 use crate::clock::UnixNanos;
 use crate::market::instruments::availability::Availability;
-use crate::market::instruments::filter::{InstrumentView, Row, asked, full_name, wants};
+use crate::market::instruments::filter::{InstrumentView, OrderedEntry, asked, full_name, wants};
 use crate::market::options::answer::option_entries;
 use crate::market::predictions::listing::prediction_entries;
 use crate::market::query::error::MarketError;
@@ -29,7 +29,7 @@ pub(in crate::market) fn page(
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let mut figures = Figures::new(source, now);
     let mut rows = prediction_entries(source, query, now)?;
-    rows.extend(option_entries(source, query, now).into_iter().map(|entry| Row {
+    rows.extend(option_entries(source, query, now).into_iter().map(|entry| OrderedEntry {
         entry,
         market: None,
         volume: None,
@@ -55,7 +55,7 @@ pub(in crate::market) fn page(
 }
 
 /// The page that the query asks for.
-fn cut(rows: Vec<Row>, query: &MarketsQuery, figures: &mut Figures<'_>) -> Result<MarketsPage, MarketError> {
+fn cut(rows: Vec<OrderedEntry>, query: &MarketsQuery, figures: &mut Figures<'_>) -> Result<MarketsPage, MarketError> {
     let offset = query.page_offset.unwrap_or(0);
     let start = (offset % CURSOR) as usize;
     let size = query.page_size.unwrap_or(DEFAULT_PAGE_SIZE) as usize;

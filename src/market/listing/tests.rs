@@ -7,7 +7,7 @@ use super::page::page;
 use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
 use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
 use crate::market::sources::demo::Demo;
-use crate::protocol::{DataType, Market, MarketsPage, MarketsQuery};
+use crate::protocol::{DataType, MarketListing, MarketsPage, MarketsQuery};
 
 const NOW: i64 = 1_776_880_830 * SECOND;
 const DAY: i64 = 86_400;
@@ -18,7 +18,7 @@ fn list(query: &str) -> MarketsPage {
     page(&*DEMO, &MarketsQuery::parse(query).unwrap(), UnixNanos(NOW)).unwrap()
 }
 
-fn name(market: &Market) -> String {
+fn name(market: &MarketListing) -> String {
     format!("{} {}{}", market.exchange, market.raw_symbol, market.tenor)
 }
 
@@ -50,7 +50,7 @@ fn pages_follow_each_other_by_cursor_and_by_row_number() {
 #[test]
 fn the_demo_is_as_large_as_it_says() {
     let all = list("pageSize=1000").symbols;
-    let count = |field: fn(&Market) -> &String| {
+    let count = |field: fn(&MarketListing) -> &String| {
         let mut names: Vec<&String> = all.iter().map(field).filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         names.dedup();
@@ -59,7 +59,7 @@ fn the_demo_is_as_large_as_it_says() {
     assert!(count(|row| &row.exchange) >= 8 && count(|row| &row.coin) == 10 && count(|row| &row.category) == 3);
     let traded = all.iter().filter(|row| matches!(&*row.category, "SPOT" | "PERPETUAL")).count();
     assert!(traded >= 40, "{traded}");
-    let options: Vec<&Market> = all.iter().filter(|row| row.exchange == "DERIBIT").collect();
+    let options: Vec<&MarketListing> = all.iter().filter(|row| row.exchange == "DERIBIT").collect();
     assert!(["BTC_25", "BTC_ATM"].iter().all(|symbol| options.iter().any(|row| row.raw_symbol == *symbol)));
     assert_eq!(all.iter().filter(|row| row.exchange == PREDICTION_VENUE).count(), 38);
 }
@@ -286,7 +286,7 @@ fn distinct_keeps_the_exchange_that_trades_most() {
     for row in &all {
         *traded.entry(&row.exchange).or_default() += row.volume_24h_usd;
     }
-    let mut best: HashMap<&str, &Market> = HashMap::new();
+    let mut best: HashMap<&str, &MarketListing> = HashMap::new();
     for row in all.iter().filter(|row| !row.normalized_symbol.is_empty()) {
         let known = best.entry(&row.normalized_symbol).or_insert(row);
         if traded[&*row.exchange] > traded[&*known.exchange] {
@@ -294,7 +294,7 @@ fn distinct_keeps_the_exchange_that_trades_most() {
         }
     }
     let distinct = list("pageSize=1000&distinct=true").symbols;
-    let kept: Vec<&Market> = distinct.iter().filter(|row| row.exchange != PREDICTION_VENUE).collect();
+    let kept: Vec<&MarketListing> = distinct.iter().filter(|row| row.exchange != PREDICTION_VENUE).collect();
     assert_eq!(kept.len(), best.len());
     assert!(kept.iter().all(|row| name(best[&*row.normalized_symbol]) == name(row)));
     assert_eq!(distinct.len() - kept.len(), 38, "what has no normalized symbol stays");

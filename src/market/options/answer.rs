@@ -8,7 +8,7 @@ use crate::market::query::error::MarketError;
 use crate::market::raw::{OptionSummary, Source};
 use crate::protocol::discovery::TENORS;
 use crate::protocol::suggest::hint;
-use crate::protocol::{Market, MarketsQuery, ParamError, SeriesId, Shape, Timestamp};
+use crate::protocol::{MarketListing, MarketsQuery, ParamError, SeriesId, Shape, Timestamp};
 
 /// The category of every option summary (section 2.3).
 const CATEGORY: &str = "OPTION";
@@ -84,14 +84,18 @@ fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str
 
 /// The option summaries that fit a query of `/v1/markets`: one entry for each tenor. One that begins after `now` is not
 /// listed.
-pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuery, now: UnixNanos) -> Vec<Market> {
+pub(in crate::market) fn option_entries(
+    source: &dyn Source,
+    query: &MarketsQuery,
+    now: UnixNanos,
+) -> Vec<MarketListing> {
     let available = source.option_summaries().iter().filter(|row| row.available_since.nanos() <= now);
     let entry = |row: &OptionSummary| {
         let full_name = format!("{} {} {}", row.exchange, row.raw_symbol, row.tenor);
         let texts = [&row.raw_symbol, &row.coin, &row.coin_name, &full_name].map(|text| text.to_lowercase());
         let face = InstrumentView { exchange: &row.exchange, coin: &row.coin, category: CATEGORY, texts: &texts };
         let wanted = wants(query, &face) && asked(query, |data_type| data_type == row.kind.data_type());
-        wanted.then(|| Market {
+        wanted.then(|| MarketListing {
             exchange: row.exchange.clone(),
             raw_symbol: row.raw_symbol.clone(),
             normalized_symbol: row.coin.clone(),
@@ -101,7 +105,7 @@ pub(in crate::market) fn option_entries(source: &dyn Source, query: &MarketsQuer
             coin_name: row.coin_name.clone(),
             full_name,
             available_since: Some(Timestamp { s: row.available_since.0, ns: 0 }),
-            ..Market::default()
+            ..MarketListing::default()
         })
     };
     available.filter_map(entry).collect()

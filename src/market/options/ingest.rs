@@ -5,12 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::chain::{Chain, Contract, Quote};
+use super::chain::{Contract, OptionChain, Quote};
 use super::store::{self, OptionReading};
 use crate::clock::{SECOND, UnixDay, UnixMinute, UnixNanos};
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::{Row, shown, whole};
-use crate::market::ingest::task::Task;
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::{DumpRow, shown, whole};
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 
 /// The one folder of the published layout: a file holds the options of every underlying.
@@ -29,7 +29,7 @@ const MINUTE: i64 = 60 * SECOND;
 pub(in crate::market) fn ingest_file(
     (exchange, symbol): (&str, &str),
     day: UnixDay,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
 ) -> Result<(), MarketError> {
     if symbol != SYMBOL {
         let what =
@@ -55,20 +55,20 @@ pub(in crate::market) fn ingest_file(
 }
 
 /// The root of the symbol, the option, and what is told of it; without a quote where the row tells no volatility.
-fn read<'a>(row: &Row<'a>) -> Result<(&'a str, Contract, Option<Quote>), Fault> {
+fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), RowFault> {
     let symbol = row.text(0)?;
     let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);
     let root = root.filter(|root| !root.is_empty()).ok_or_else(|| {
-        Fault::new("symbol", format!("{} is no option's, such as BTC-27DEC24-100000-C", shown(symbol)))
+        RowFault::new("symbol", format!("{} is no option's, such as BTC-27DEC24-100000-C", shown(symbol)))
     })?;
     let time = row.time(1)?;
     let put = row.either(2, "type", "put", "call")?;
     let strike = row.number(3, "strike_price", true)?;
     let expiry = row.text(4)?;
-    let expiry = whole(expiry)
-        .filter(|micros| *micros > 0)
-        .and_then(|micros| micros.checked_mul(1_000))
-        .ok_or_else(|| Fault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry))))?;
+    let expiry =
+        whole(expiry).filter(|micros| *micros > 0).and_then(|micros| micros.checked_mul(1_000)).ok_or_else(|| {
+            RowFault::new("expiration", format!("{} is no time in microseconds since 1970", shown(expiry)))
+        })?;
     let volatility = row.optional(5, "mark_iv", false)?;
     let quote = Quote {
         time: UnixNanos(time),
@@ -85,7 +85,7 @@ struct Chains {
     minutes: (i64, i64),
     roots: Vec<String>,
     places: HashMap<String, usize>,
-    known: Vec<Chain>,
+    known: Vec<OptionChain>,
     /// Quotes that no reading has seen yet, by the first minute that sees them: the newest of each option.
     waiting: BTreeMap<i64, HashMap<(usize, Contract), Quote>>,
     /// The last minute that was read.
@@ -119,7 +119,7 @@ impl Chains {
             None => {
                 self.places.insert(root.to_owned(), self.roots.len());
                 self.roots.push(root.to_owned());
-                self.known.push(Chain::default());
+                self.known.push(OptionChain::default());
                 self.roots.len() - 1
             }
         };
@@ -134,7 +134,7 @@ impl Chains {
     /// Takes the readings up to a minute.
     fn read_to(&mut self, UnixMinute(last): UnixMinute) {
         while self.read < last {
-            if self.waiting.is_empty() && self.known.iter().all(Chain::is_empty) {
+            if self.waiting.is_empty() && self.known.iter().all(OptionChain::is_empty) {
                 self.read = last;
                 return;
             }

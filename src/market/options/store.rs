@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::chain::Reading;
+use super::chain::TenorReading;
 use crate::archive::{ArchiveError, read_metadata};
 use crate::clock::{UnixDay, UnixMinute, UnixNanos, UnixSecond};
 use crate::columns::Column;
 use crate::market::cache::Cache;
 use crate::market::raw::{OptionSummary, SourceError, SummaryKind};
 use crate::market::store::changes::prepared;
-use crate::market::store::columns::{Columns, unreadable};
+use crate::market::store::columns::{FileColumns, unreadable};
 use crate::market::store::layout::Dataset;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::{changes, layout};
 use crate::protocol::discovery::TENORS;
 
@@ -33,13 +33,13 @@ pub(in crate::market) struct OptionReading {
     /// Place in [`TENORS`].
     pub tenor: usize,
     /// Its volatility and skew.
-    pub reading: Reading,
+    pub reading: TenorReading,
 }
 
 const KINDS: [(SummaryKind, &str, &str); 2] =
     [(SummaryKind::Skew, "25", "skew"), (SummaryKind::ImpliedVolatility, "ATM", "implied_volatility")];
 
-fn value(reading: &Reading, kind: SummaryKind) -> f64 {
+fn value(reading: &TenorReading, kind: SummaryKind) -> f64 {
     match kind {
         SummaryKind::Skew => reading.skew,
         SummaryKind::ImpliedVolatility => reading.volatility,
@@ -64,7 +64,7 @@ pub(in crate::market) fn write(
     symbol: &str,
     day: UnixDay,
     readings: &[OptionReading],
-    origin: &Origin,
+    origin: &DumpOrigin,
 ) -> Result<(), ArchiveError> {
     let mut first_minutes: BTreeMap<(&str, usize, usize), UnixSecond> = BTreeMap::new();
     for reading in readings {
@@ -102,12 +102,12 @@ pub(in crate::market) fn write(
 }
 
 /// The dump file that a day's readings were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<Origin> {
-    Origin::read([layout::file(root, Dataset::OptionMinutes, exchange, symbol, day)])
+pub(in crate::market) fn read_origin(root: &Path, exchange: &str, symbol: &str, day: UnixDay) -> Option<DumpOrigin> {
+    DumpOrigin::read([layout::file(root, Dataset::OptionMinutes, exchange, symbol, day)])
 }
 
 /// The first seconds of minutes, ascending, with their values.
-type Run = Vec<(UnixSecond, f64)>;
+type MinuteRun = Vec<(UnixSecond, f64)>;
 
 /// The option summaries of a store.
 pub(in crate::market) struct Options {
@@ -117,7 +117,7 @@ pub(in crate::market) struct Options {
     places: HashMap<(String, String, String), usize>,
     /// By exchange and symbol of the dump: days with a file, ascending.
     days: BTreeMap<(String, String), Vec<UnixDay>>,
-    kept: Cache<(String, String, UnixDay), HashMap<usize, Run>>,
+    kept: Cache<(String, String, UnixDay), HashMap<usize, MinuteRun>>,
 }
 
 impl Options {
@@ -189,12 +189,12 @@ impl Options {
         Ok(None)
     }
 
-    fn read(&self, exchange: &str, symbol: &str, day: UnixDay) -> Result<HashMap<usize, Run>, SourceError> {
+    fn read(&self, exchange: &str, symbol: &str, day: UnixDay) -> Result<HashMap<usize, MinuteRun>, SourceError> {
         let path = layout::file(&self.root, Dataset::OptionMinutes, exchange, symbol, day);
-        let mut columns = Columns::read(&path)?;
+        let mut columns = FileColumns::read(&path)?;
         let times = columns.whole("time")?;
         let (roots, tenors) = (columns.texts("underlying")?, columns.texts("tenor")?);
-        let mut runs: HashMap<usize, Run> = HashMap::new();
+        let mut runs: HashMap<usize, MinuteRun> = HashMap::new();
         for (_, suffix, name) in KINDS {
             let values = columns.floats(name)?;
             let rows = times.iter().zip(roots.iter().zip(&tenors)).zip(values);
@@ -231,7 +231,7 @@ mod tests {
             minute: UnixSecond(minute).minute(),
             root: root.to_owned(),
             tenor,
-            reading: Reading { volatility, skew },
+            reading: TenorReading { volatility, skew },
         }
     }
 
@@ -244,17 +244,17 @@ mod tests {
             reading(600, "BTC", 0, 51.0, -1.5),
             reading(86_340, "BTC", 0, 52.0, -2.5),
         ];
-        write(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0), &first, &Origin::new("hash", 9)).unwrap();
+        write(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0), &first, &DumpOrigin::new("hash", 9)).unwrap();
         write(
             folder.path(),
             "DERIBIT",
             "OPTIONS",
             UnixDay(1),
             &[reading(86_460, "BTC", 0, 53.0, NAN)],
-            &Origin::new("other", 9),
+            &DumpOrigin::new("other", 9),
         )
         .unwrap();
-        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), Some(Origin::new("hash", 9)));
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), Some(DumpOrigin::new("hash", 9)));
         assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(2)), None);
         let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
         let found: Vec<(&str, &str, &str, i64)> = options
@@ -289,7 +289,7 @@ mod tests {
             "OPTIONS",
             UnixDay(0),
             &[reading(60, "BTC", 0, 50.0, 1.0)],
-            &Origin::new("hash", 9),
+            &DumpOrigin::new("hash", 9),
         )
         .unwrap();
         let file = layout::file(folder.path(), Dataset::OptionMinutes, "DERIBIT", "OPTIONS", UnixDay(0));

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use super::store::{MarketRow, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionRow};
 use crate::clock::UnixSecond;
 use crate::columns::NO_TIME;
-use crate::market::ingest::csv_table::{Columns, Range, Record};
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::csv_table::{CsvColumns, CsvRecord, Range};
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::shown;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Counts, Position, PredictionEvent, PredictionFigures};
+use crate::market::raw::{Position, PositionCounts, PredictionEvent, PredictionFigures};
 
-const MARKET_COLUMNS: Columns = Columns {
+const MARKET_COLUMNS: CsvColumns = CsvColumns {
     needed: &["condition_id", "question", "outcomes", "asset_ids", "available_since"],
     others: &[
         "timestamp",
@@ -41,7 +41,7 @@ const MARKET_COLUMNS: Columns = Columns {
     ],
 };
 
-const POSITION_COLUMNS: Columns = Columns {
+const POSITION_COLUMNS: CsvColumns = CsvColumns {
     needed: &["wallet_address", "asset_id", "condition_id", "unrealized_size", "realized_size", "avg_price"],
     others: &[
         "avg_exit_price",
@@ -70,7 +70,7 @@ const POSITION_COLUMNS: Columns = Columns {
 const MOST_DIGITS: usize = 78;
 
 /// Reads a file of markets into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_markets(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(PREDICTION_MARKETS.read_origin(task.store, source), &hash) {
         return Ok(());
@@ -83,7 +83,7 @@ pub(in crate::market) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Re
             own(&mut owners, "asset_ids", asset, condition)?;
         }
         if !rows.insert((condition.clone(), line.time)) {
-            return Err(Fault::new("timestamp", "a second row of the market at this time; keep one of them"));
+            return Err(RowFault::new("timestamp", "a second row of the market at this time; keep one of them"));
         }
         lines.push(line);
         Ok(())
@@ -95,7 +95,7 @@ pub(in crate::market) fn ingest_markets(source: &str, task: &mut Task<'_>) -> Re
 }
 
 /// Reads a file of positions into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_positions(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_positions(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(PREDICTION_POSITIONS.read_origin(task.store, source), &hash) {
         return Ok(());
@@ -106,7 +106,7 @@ pub(in crate::market) fn ingest_positions(source: &str, task: &mut Task<'_>) -> 
         own(&mut owners, "asset_id", &line.asset_id, &line.event.condition_id)?;
         if !rows.insert((line.wallet.clone(), line.asset_id.clone())) {
             let what = "a second row of the wallet and outcome; a position is one row, so add them up or keep one";
-            return Err(Fault::new("asset_id", what));
+            return Err(RowFault::new("asset_id", what));
         }
         lines.push(line);
         Ok(())
@@ -118,31 +118,31 @@ pub(in crate::market) fn ingest_positions(source: &str, task: &mut Task<'_>) -> 
 }
 
 /// A token belongs to one market.
-fn own(owners: &mut HashMap<String, String>, column: &str, asset: &str, condition: &str) -> Result<(), Fault> {
+fn own(owners: &mut HashMap<String, String>, column: &str, asset: &str, condition: &str) -> Result<(), RowFault> {
     let owner = owners.entry(asset.to_owned()).or_insert_with(|| condition.to_owned());
     if owner == condition {
         return Ok(());
     }
-    Err(Fault::new(column, format!("{asset} is an outcome of {owner} in an earlier row; one of the two is wrong")))
+    Err(RowFault::new(column, format!("{asset} is an outcome of {owner} in an earlier row; one of the two is wrong")))
 }
 
-fn market(record: &Record<'_>) -> Result<MarketRow, Fault> {
+fn market(record: &CsvRecord<'_>) -> Result<MarketRow, RowFault> {
     let assets = record.list("asset_ids")?;
     let outcomes = record.list("outcomes")?;
     if outcomes.is_empty() || assets.len() != outcomes.len() {
         let what = format!("{} tokens for {} outcomes; give one each, with | between", assets.len(), outcomes.len());
-        return Err(Fault::new("asset_ids", what));
+        return Err(RowFault::new("asset_ids", what));
     }
     assets.iter().try_for_each(|asset| token("asset_ids", asset))?;
     let mut known = HashSet::new();
     if let Some(twice) = assets.iter().find(|asset| !known.insert(**asset)) {
         let what = format!("{} is there twice; each outcome has its own", shown(twice.as_bytes()));
-        return Err(Fault::new("asset_ids", what));
+        return Err(RowFault::new("asset_ids", what));
     }
     let paid = record.numbers("resolved_prices")?;
     if !paid.is_empty() && paid.len() != outcomes.len() {
         let what = format!("{} prices for {} outcomes; give one each, with | between", paid.len(), outcomes.len());
-        return Err(Fault::new("resolved_prices", what));
+        return Err(RowFault::new("resolved_prices", what));
     }
     record.numbers("prices")?;
     record.needed("available_since")?;
@@ -185,7 +185,7 @@ fn market(record: &Record<'_>) -> Result<MarketRow, Fault> {
     })
 }
 
-fn position(record: &Record<'_>) -> Result<PositionRow, Fault> {
+fn position(record: &CsvRecord<'_>) -> Result<PositionRow, RowFault> {
     let zero = |value: f64| if value.is_nan() { 0.0 } else { value };
     let asset_id = record.needed("asset_id")?;
     token("asset_id", asset_id)?;
@@ -198,7 +198,7 @@ fn position(record: &Record<'_>) -> Result<PositionRow, Fault> {
         latest_open_ts: record.seconds("latest_open_ts")?,
         prev_hold_duration: record.whole("prev_hold_duration")?,
         last_trade: record.seconds("last_trade_ts")?,
-        counts: Counts {
+        counts: PositionCounts {
             buy: record.count("buy_count")?,
             sell: record.count("sell_count")?,
             split: record.count("split_count")?,
@@ -231,17 +231,17 @@ fn position(record: &Record<'_>) -> Result<PositionRow, Fault> {
     })
 }
 
-fn condition(record: &Record<'_>) -> Result<String, Fault> {
+fn condition(record: &CsvRecord<'_>) -> Result<String, RowFault> {
     let text = record.needed("condition_id")?;
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 64);
     if digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
         return Ok(text.to_owned());
     }
-    Err(Fault::new("condition_id", format!("{} is not 0x and 64 hexadecimal digits", shown(text.as_bytes()))))
+    Err(RowFault::new("condition_id", format!("{} is not 0x and 64 hexadecimal digits", shown(text.as_bytes()))))
 }
 
 /// Spreadsheets and data frames turn tokens into numbers with an exponent: those digits are gone.
-fn token(column: &str, text: &str) -> Result<(), Fault> {
+fn token(column: &str, text: &str) -> Result<(), RowFault> {
     if !text.is_empty() && text.len() <= MOST_DIGITS && text.bytes().all(|digit| digit.is_ascii_digit()) {
         return Ok(());
     }
@@ -249,5 +249,5 @@ fn token(column: &str, text: &str) -> Result<(), Fault> {
         "{} is not a token: up to {MOST_DIGITS} decimal digits; keep the column as text when exporting",
         shown(text.as_bytes())
     );
-    Err(Fault::new(column, what))
+    Err(RowFault::new(column, what))
 }

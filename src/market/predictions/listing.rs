@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use crate::clock::{SECONDS_PER_DAY as DAY, UnixNanos, UnixSecond, Window};
 use crate::market::instruments::availability::Availability;
-use crate::market::instruments::filter::{InstrumentView, Row, asked, wants};
+use crate::market::instruments::filter::{InstrumentView, OrderedEntry, asked, wants};
 use crate::market::query::error::MarketError;
 use crate::market::raw::{
     PREDICTION_VENUE, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, Source,
 };
-use crate::protocol::{Market, MarketsQuery, PredictionMarket, Tag, Timestamp};
+use crate::protocol::{MarketListing, MarketsQuery, PredictionMarket, Tag, Timestamp};
 
 /// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
@@ -24,7 +24,7 @@ pub(in crate::market) fn prediction_entries(
     source: &dyn Source,
     query: &MarketsQuery,
     now: UnixNanos,
-) -> Result<Vec<Row>, MarketError> {
+) -> Result<Vec<OrderedEntry>, MarketError> {
     let Some(table) = source.positions(now) else { return Ok(Vec::new()) };
     let venue =
         source.instruments().iter().enumerate().filter(|(_, instrument)| instrument.exchange == PREDICTION_VENUE);
@@ -42,8 +42,14 @@ pub(in crate::market) fn prediction_entries(
             continue;
         }
         if let Some(state) = source.prediction(place, now.second()) {
-            let view =
-                View { source, table: &table, place, state, now, market: market.filter(|_| available.is_some()) };
+            let view = PredictionView {
+                source,
+                table: &table,
+                place,
+                state,
+                now,
+                market: market.filter(|_| available.is_some()),
+            };
             rows.push(view.row()?);
         }
     }
@@ -51,7 +57,7 @@ pub(in crate::market) fn prediction_entries(
 }
 
 /// A prediction market as of a moment.
-struct View<'a> {
+struct PredictionView<'a> {
     source: &'a dyn Source,
     table: &'a PositionTable,
     /// Place among the positions' events.
@@ -62,8 +68,8 @@ struct View<'a> {
     market: Option<usize>,
 }
 
-impl View<'_> {
-    fn row(&self) -> Result<Row, MarketError> {
+impl PredictionView<'_> {
+    fn row(&self) -> Result<OrderedEntry, MarketError> {
         let (event, state) = (&self.table.events()[self.place], &self.state);
         let at = self.now.second();
         let second = at.0;
@@ -115,7 +121,7 @@ impl View<'_> {
             }
         }
         let price_change = (day_ago > 0.0 && !state.price.is_nan()).then(|| percent(day_ago, state.price));
-        let entry = Market {
+        let entry = MarketListing {
             exchange: PREDICTION_VENUE.to_owned(),
             raw_symbol: event.condition_id.clone(),
             full_name: event.market_name.clone(),
@@ -130,15 +136,15 @@ impl View<'_> {
             liquidity,
             tags: [&event.category, &event.sub_category].into_iter().filter_map(|label| tag(label)).collect(),
             prediction_markets: vec![inner],
-            ..Market::default()
+            ..MarketListing::default()
         };
-        Ok(Row { entry, market: self.market, volume: Some(worth), price_change })
+        Ok(OrderedEntry { entry, market: self.market, volume: Some(worth), price_change })
     }
 
     /// What was traded after `from` and not after `to` (with trades, in the minutes that begin then).
-    fn traded(&self, held: &[&Position], from: UnixSecond, to: UnixSecond) -> Result<Traded, MarketError> {
-        let Some(market) = self.market else { return Ok(Traded::between(held, from, to)) };
-        let mut traded = Traded { bought: 0.0, sold: 0.0, worth: 0.0 };
+    fn traded(&self, held: &[&Position], from: UnixSecond, to: UnixSecond) -> Result<TradedTokens, MarketError> {
+        let Some(market) = self.market else { return Ok(TradedTokens::between(held, from, to)) };
+        let mut traded = TradedTokens { bought: 0.0, sold: 0.0, worth: 0.0 };
         // As the other markets' 24 hours: the last one holds the minute of now.
         let to = if to == self.now.second() { to.0 + 1 } else { to.0 };
         self.source.bars(market, Window { from: from.0, to }, self.now, &mut |bar| {
@@ -210,13 +216,13 @@ fn held_at(rows: &[&Position], at: UnixSecond) -> f64 {
 
 /// What the positions bought and sold, in tokens, and what that was worth. What came by transfer was not bought, what was
 /// redeemed or merged was not sold.
-struct Traded {
+struct TradedTokens {
     bought: f64,
     sold: f64,
     worth: f64,
 }
 
-impl Traded {
+impl TradedTokens {
     /// After `from`, and not after `to`.
     fn between(rows: &[&Position], from: UnixSecond, to: UnixSecond) -> Self {
         let within = |at: UnixSecond| from < at && at <= to;

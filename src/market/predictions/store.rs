@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::raw::{
-    Outcome, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
+    OutcomeToken, Position, PositionTable, PredictionEvent, PredictionFigures, PredictionState, SourceError,
 };
 use crate::market::store::layout::Dataset;
 use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
@@ -146,7 +146,7 @@ impl Predictions {
     pub(in crate::market) fn open(root: &Path) -> Result<Option<Self>, SourceError> {
         let markets = PREDICTION_MARKETS.read_all(root)?.into_iter().flatten();
         let positions = PREDICTION_POSITIONS.read_all(root)?.into_iter().flatten();
-        let mut builder = Builder::default();
+        let mut builder = PredictionBuilder::default();
         markets.for_each(|line| builder.market(line));
         builder.outcomes_of_markets();
         positions.for_each(|line| builder.position(line));
@@ -189,10 +189,10 @@ impl Predictions {
 
 /// Lines → tables.
 #[derive(Default)]
-struct Builder {
+struct PredictionBuilder {
     events: Vec<PredictionEvent>,
     states: Vec<Vec<MarketRow>>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OutcomeToken>,
     wallets: Vec<String>,
     positions: Vec<Position>,
     event_places: HashMap<String, usize>,
@@ -201,7 +201,7 @@ struct Builder {
     position_places: HashMap<(usize, usize), usize>,
 }
 
-impl Builder {
+impl PredictionBuilder {
     fn event(&mut self, event: &PredictionEvent) -> usize {
         let place = *self.event_places.entry(event.condition_id.clone()).or_insert(self.events.len());
         if place == self.events.len() {
@@ -216,7 +216,7 @@ impl Builder {
         let place = *self.outcome_places.entry(asset_id.to_owned()).or_insert(self.outcomes.len());
         if place == self.outcomes.len() {
             let (asset_id, name) = (asset_id.to_owned(), name.to_owned());
-            self.outcomes.push(Outcome { asset_id, name, event, resolved_price: None });
+            self.outcomes.push(OutcomeToken { asset_id, name, event, resolved_price: None });
         }
         place
     }
@@ -286,8 +286,8 @@ mod tests {
     use super::*;
     use crate::clock::SECOND;
     use crate::columns::NO_TIME;
-    use crate::market::raw::Counts;
-    use crate::market::store::origin::Origin;
+    use crate::market::raw::PositionCounts;
+    use crate::market::store::origin::DumpOrigin;
 
     const NAN: f64 = f64::NAN;
 
@@ -314,7 +314,7 @@ mod tests {
             resolved_price: NAN,
             position: Position {
                 unrealized_size: size,
-                counts: Counts { buy: 2, ..Counts::default() },
+                counts: PositionCounts { buy: 2, ..PositionCounts::default() },
                 ..Position::default()
             },
         }
@@ -344,8 +344,8 @@ mod tests {
             (event("Climate", "", "E", ""), event("Weather", "Rain", "ev", "q"), event("Climate", "", "E", "q")),
         ] {
             let rows = vec![row(200, event("", "", "", "")), row(300, markets)];
-            PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, &Origin::default()).unwrap();
-            PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], &Origin::default()).unwrap();
+            PREDICTION_MARKETS.write(folder.path(), "1.csv", rows, &DumpOrigin::default()).unwrap();
+            PREDICTION_POSITIONS.write(folder.path(), "1.csv", vec![held(positions)], &DumpOrigin::default()).unwrap();
             let venue = Predictions::open(folder.path()).unwrap().unwrap();
             assert_eq!(venue.table().events(), [expected]);
         }
@@ -356,13 +356,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let first = vec![market("A", 300 * SECOND, 0.5, ""), market("A", 200 * SECOND, 0.4, "")];
-        PREDICTION_MARKETS.write(root, "1.csv", first, &Origin::default()).unwrap();
+        PREDICTION_MARKETS.write(root, "1.csv", first, &DumpOrigin::default()).unwrap();
         let second = vec![market("A", 300 * SECOND, 0.9, "1|"), market("B", NO_TIME, 0.1, "")];
-        PREDICTION_MARKETS.write(root, "2.csv", second, &Origin::default()).unwrap();
+        PREDICTION_MARKETS.write(root, "2.csv", second, &DumpOrigin::default()).unwrap();
         let old = vec![position("w", "A", "A1", 1.0), position("v", "A", "A1", 2.0)];
-        PREDICTION_POSITIONS.write(root, "1.csv", old, &Origin::default()).unwrap();
+        PREDICTION_POSITIONS.write(root, "1.csv", old, &DumpOrigin::default()).unwrap();
         let new = vec![position("w", "A", "A1", 3.0), position("w", "C", "77", 4.0)];
-        PREDICTION_POSITIONS.write(root, "2.csv", new, &Origin::default()).unwrap();
+        PREDICTION_POSITIONS.write(root, "2.csv", new, &DumpOrigin::default()).unwrap();
 
         let venue = Predictions::open(root).unwrap().unwrap();
         let price = |event, at| venue.state(event, UnixSecond(at)).map(|state| state.price);

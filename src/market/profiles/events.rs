@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::clock::UnixSecond;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{Step, server_step};
+use crate::market::query::price_step::{DecimalStep, server_step};
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
 use crate::market::raw::{self, Bar, Source, SourceError, Trade};
-use crate::protocol::Grid;
+use crate::protocol::BucketGrid;
 
 /// What a profile is made of: events with a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in crate::market) struct EventReader<'a> {
     pub source: &'a dyn Source,
     pub kind: EventKind,
     pub markets: &'a [usize],
-    pub grid: Grid,
+    pub grid: BucketGrid,
     pub buckets: Buckets,
     pub usd: bool,
 }
@@ -130,9 +130,9 @@ impl Steps {
 
     /// The step of the session that starts at `start`, its size first. `price` is that of the session's first event,
     /// where the step is not yet known.
-    pub(in crate::market) fn of(&mut self, start: UnixSecond, price: f64) -> (f64, Step) {
+    pub(in crate::market) fn of(&mut self, start: UnixSecond, price: f64) -> (f64, DecimalStep) {
         let chosen = || *self.by_session.entry(start).or_insert_with(|| server_step(price, &self.ticks));
         let size = self.given.unwrap_or_else(chosen);
-        (size, Step::new(size))
+        (size, DecimalStep::new(size))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use crate::clock::{UnixNanos, UnixSecond, Window};
-use crate::market::query::price_step::{Step, level};
+use crate::market::query::price_step::{DecimalStep, level};
 use crate::market::raw::{Bar, Trade};
 use crate::market::trades::candles;
 use crate::protocol::ParamError;
@@ -13,9 +13,9 @@ use crate::protocol::ParamError;
 const INITIAL_BALANCE: i64 = 3_600;
 
 /// One session under construction.
-pub(in crate::market) struct Profile {
+pub(in crate::market) struct SessionProfile {
     pub session: Window,
-    pub step: Step,
+    pub step: DecimalStep,
     pub size: f64,
     /// The session's candle, by market.
     pub bars: BTreeMap<usize, Bar>,
@@ -27,8 +27,8 @@ pub(in crate::market) struct Profile {
     pub volumes: BTreeMap<i64, (f64, f64)>,
 }
 
-impl Profile {
-    pub(in crate::market) fn new(session: Window, size: f64, step: Step) -> Self {
+impl SessionProfile {
+    pub(in crate::market) fn new(session: Window, size: f64, step: DecimalStep) -> Self {
         let (bars, blocks, volumes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { session, step, size, bars, balance: None, blocks, volumes }
     }

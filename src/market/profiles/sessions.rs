@@ -2,11 +2,11 @@
 
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;
-use crate::protocol::{Grid, Interval, ParamError};
+use crate::protocol::{BucketGrid, Interval, ParamError};
 
 /// The grid of a `tpoSession`; without one, or with it unspecified, the buckets of the interval.
-pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Result<Grid, ParamError> {
-    Grid::of(session, interval).ok_or_else(|| {
+pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Interval) -> Result<BucketGrid, ParamError> {
+    BucketGrid::of(session, interval).ok_or_else(|| {
         let name = session.unwrap_or_default();
         let problem = format!("{name:?} is not one of {}{}", SESSIONS.join(", "), hint(name, SESSIONS));
         ParamError::new("tpoSession", problem)
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn without_a_session_the_interval_cuts() {
         let hour = Interval::find("HOUR").unwrap();
-        assert_eq!(grid_of(None, hour), Ok(Grid::Every(hour)));
-        assert_eq!(grid_of(Some("TPO_SESSION_UNSPECIFIED"), hour), Ok(Grid::Every(hour)));
+        assert_eq!(grid_of(None, hour), Ok(BucketGrid::Every(hour)));
+        assert_eq!(grid_of(Some("TPO_SESSION_UNSPECIFIED"), hour), Ok(BucketGrid::Every(hour)));
         let problem = grid_of(Some("TPO_SESSION_DAILLY"), hour).unwrap_err().to_string();
         assert!(problem.contains("tpoSession") && problem.contains("did you mean TPO_SESSION_DAILY?"), "{problem}");
     }
@@ -59,7 +59,7 @@ mod tests {
         let window = |from: Option<i64>, period: i64, now: i64| {
             let interval = Interval::find("DAY").unwrap();
             let query = PointsQuery { from, period: Some(period), ..PointsQuery::default() };
-            let window = Buckets::on(Grid::Month, interval, &query, UnixNanos(now * SECOND));
+            let window = Buckets::on(BucketGrid::Month, interval, &query, UnixNanos(now * SECOND));
             (window.window.from, window.window.to)
         };
         assert_eq!(window(Some(MARCH), APRIL - MARCH, MAY), (MARCH, APRIL));

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::events::{EventKind, EventReader, Steps};
-use super::profile::Profile;
+use super::profile::SessionProfile;
 use super::sessions::grid_of;
 use super::tpo_columns::TpoColumns;
 use crate::clock::{UnixNanos, UnixSecond, Window};
@@ -13,7 +13,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Stop, Stoppable};
-use crate::protocol::{Grid, ParamError};
+use crate::protocol::{BucketGrid, ParamError};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
@@ -23,7 +23,7 @@ const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
 /// What a TPO query asks for beside its markets.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
-    grid: Grid,
+    grid: BucketGrid,
     buckets: Buckets,
     block_minutes: u32,
 }
@@ -68,7 +68,7 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         None => events.steps()?,
     };
     let block_seconds = i64::from(block_minutes) * 60;
-    let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
+    let mut profiles: BTreeMap<i64, SessionProfile> = BTreeMap::new();
     let mut session = Window { from: 0, to: 0 };
     let mut tpos: u64 = 0;
     let visited = events.events(|market, trade, volume| {
@@ -81,7 +81,7 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         }
         let profile = profiles.entry(session.from).or_insert_with(|| {
             let (size, step) = steps.of(UnixSecond(session.from), trade.price);
-            Profile::new(session, size, step)
+            SessionProfile::new(session, size, step)
         });
         tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);
         if tpos > MOST_TPOS {

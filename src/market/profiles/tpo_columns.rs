@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::profile::Profile;
+use super::profile::SessionProfile;
 use super::value_area::{Rung, VALUE_AREA_PERCENT, point_of_control, value_area};
 
-use crate::columns::{Column, List, Name, Rows, Series};
+use crate::columns::{Column, ColumnName, List, RaggedRows, Series};
 use crate::protocol::{SeriesId, Shape};
 
 /// Names of the level columns that hold a double, in the order in which [`TpoColumns`] keeps them.
@@ -59,7 +59,7 @@ impl TpoColumns {
     }
 
     /// Adds a profile; one without trades adds nothing.
-    pub(in crate::market) fn push(&mut self, profile: &Profile) {
+    pub(in crate::market) fn push(&mut self, profile: &SessionProfile) {
         let visits = visits(profile);
         let ladder: Vec<Rung> = visits.iter().map(|(level, blocks)| (*level, blocks.len() as u64)).collect();
         let (Some(bar), Some(control)) = (profile.bar(), point_of_control(&ladder)) else { return };
@@ -93,7 +93,7 @@ impl TpoColumns {
     }
 
     /// Adds a profile's levels and tells the sum of their volumes.
-    fn push_levels(&mut self, profile: &Profile, visits: &BTreeMap<i64, Vec<f64>>) -> f64 {
+    fn push_levels(&mut self, profile: &SessionProfile, visits: &BTreeMap<i64, Vec<f64>>) -> f64 {
         let mut total = 0.0;
         for (level, blocks) in visits {
             let (bought, sold) = profile.volumes.get(level).copied().unwrap_or((0.0, 0.0));
@@ -117,7 +117,7 @@ impl TpoColumns {
 
     /// The finished series; its times are the starts of the sessions.
     pub(in crate::market) fn series(self, id: SeriesId) -> Series {
-        let named = |name: &'static str, column: Column| (Name::Borrowed(name), column);
+        let named = |name: &'static str, column: Column| (ColumnName::Borrowed(name), column);
         let floats = |names: &[&'static str], columns: Vec<Vec<f64>>| {
             names.iter().zip(columns).map(|(name, values)| named(name, Column::Float(values))).collect::<Vec<_>>()
         };
@@ -132,7 +132,7 @@ impl TpoColumns {
         let mut before = vec![
             named("period_start", Column::Time(self.starts.clone())),
             named("period_end", Column::Time(self.ends)),
-            named("levels", Column::Rows(Rows { offsets: self.level_offsets, columns: levels })),
+            named("levels", Column::Rows(RaggedRows { offsets: self.level_offsets, columns: levels })),
         ];
         before.append(&mut columns);
         Series { id: id.into(), shape: Shape::Tpo, timestamps: self.starts, columns: before }
@@ -140,7 +140,7 @@ impl TpoColumns {
 }
 
 /// The blocks that visited each level, ascending. A block visits every level between its lowest and its highest.
-fn visits(profile: &Profile) -> BTreeMap<i64, Vec<f64>> {
+fn visits(profile: &SessionProfile) -> BTreeMap<i64, Vec<f64>> {
     let mut visits: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
     for (&block, &(low, high)) in &profile.blocks {
         for level in low..=high {

@@ -8,13 +8,13 @@ use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, List, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{Step, level};
-use crate::protocol::{Grid, Shape};
+use crate::market::query::price_step::{DecimalStep, level};
+use crate::protocol::{BucketGrid, Shape};
 
 /// One bucket: its step, and bought and sold volume by level.
-pub(in crate::market) struct Profile {
+pub(in crate::market) struct VolumeProfile {
     size: f64,
-    pub step: Step,
+    pub step: DecimalStep,
     pub levels: BTreeMap<i64, (f64, f64)>,
     /// Unix nanoseconds and level of the last event.
     pub last: (i64, i64),
@@ -25,12 +25,12 @@ pub(in crate::market) fn profiles(
     context: &QueryContext<'_>,
     kind: EventKind,
     markets: &[usize],
-) -> Result<BTreeMap<i64, Profile>, MarketError> {
+) -> Result<BTreeMap<i64, VolumeProfile>, MarketError> {
     let (buckets, usd) = (context.buckets, context.query.usd);
-    let grid = Grid::Every(buckets.interval);
+    let grid = BucketGrid::Every(buckets.interval);
     let events = EventReader { source: context.source, kind, markets, grid, buckets, usd };
     let mut steps = events.steps()?;
-    let mut profiles: BTreeMap<i64, Profile> = BTreeMap::new();
+    let mut profiles: BTreeMap<i64, VolumeProfile> = BTreeMap::new();
     let mut bucket = Window { from: 0, to: 0 };
     events.events(|_, event, volume| {
         let second = UnixNanos(event.time).second().0;
@@ -39,7 +39,7 @@ pub(in crate::market) fn profiles(
         }
         let profile = profiles.entry(bucket.from).or_insert_with(|| {
             let (size, step) = steps.of(UnixSecond(bucket.from), event.price);
-            Profile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
+            VolumeProfile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
         });
         let level = level(&profile.step, profile.size, event.price)?;
         let (bought, sold) = profile.levels.entry(level).or_insert((0.0, 0.0));

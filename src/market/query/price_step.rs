@@ -4,14 +4,14 @@ use crate::protocol::ParamError;
 
 /// A price step as an exact decimal, so that the multiples of 0.0001 are the doubles nearest to their decimals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Step {
+pub(in crate::market) struct DecimalStep {
     mantissa: f64,
     /// 10 to the number of decimals; below 1 for steps such as 1e6.
     scale: f64,
     size: f64,
 }
 
-impl Step {
+impl DecimalStep {
     /// The step whose shortest decimal spelling is that of `size`, which must be above 0.
     pub(in crate::market) fn new(size: f64) -> Self {
         let spelt = format!("{size:e}");
@@ -86,7 +86,7 @@ fn decimal(digit: f64, exponent: i32) -> f64 {
 ///
 /// # Errors
 /// When the step is so fine that doubles cannot tell the levels of this price apart.
-pub(in crate::market) fn level(step: &Step, size: f64, price: f64) -> Result<i64, ParamError> {
+pub(in crate::market) fn level(step: &DecimalStep, size: f64, price: f64) -> Result<i64, ParamError> {
     if (price / size).abs() < MOST_LEVEL {
         return Ok(step.block(price));
     }
@@ -129,8 +129,8 @@ mod tests {
 
     #[test]
     fn levels_beyond_doubles_are_refused() {
-        assert_eq!(level(&Step::new(0.5), 0.5, 88_000.25), Ok(176_000));
-        let problem = level(&Step::new(1e-300), 1e-300, 88_000.0).unwrap_err().to_string();
+        assert_eq!(level(&DecimalStep::new(0.5), 0.5, 88_000.25), Ok(176_000));
+        let problem = level(&DecimalStep::new(1e-300), 1e-300, 88_000.0).unwrap_err().to_string();
         assert!(problem.contains("blockSize") && problem.contains("larger step"), "{problem}");
     }
 

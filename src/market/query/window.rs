@@ -1,7 +1,7 @@
 //! The buckets that a query means (supplement 4).
 
 use crate::clock::{UnixNanos, Window};
-use crate::protocol::{Grid, Interval, PointsQuery};
+use crate::protocol::{BucketGrid, Interval, PointsQuery};
 
 /// A window of buckets as of a moment.
 #[derive(Debug, Clone, Copy)]
@@ -16,11 +16,16 @@ impl Buckets {
     /// A bucket counts when its start lies in `[from, from + period)` and not after `now`. Without `from` the window is
     /// the last `period` seconds up to now; without a period there is none.
     pub(in crate::market) fn new(interval: &'static Interval, query: &PointsQuery, now: UnixNanos) -> Self {
-        Self::on(Grid::Every(interval), interval, query, now)
+        Self::on(BucketGrid::Every(interval), interval, query, now)
     }
 
     /// The same on another grid than the interval's: that of the sessions of market profiles.
-    pub(in crate::market) fn on(grid: Grid, interval: &'static Interval, query: &PointsQuery, now: UnixNanos) -> Self {
+    pub(in crate::market) fn on(
+        grid: BucketGrid,
+        interval: &'static Interval,
+        query: &PointsQuery,
+        now: UnixNanos,
+    ) -> Self {
         let (second, period) = (now.second().0, query.period.unwrap_or(0).max(0));
         let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
         let first = grid.ceil(from);

@@ -3,7 +3,7 @@
 use crate::clock::UnixNanos;
 
 /// One level of a book: price and amount, in the unit of the market's trades.
-pub type Level = (f64, f64);
+pub type PriceLevel = (f64, f64);
 
 /// The state of an order book.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -11,7 +11,7 @@ pub struct Book {
     /// When its last event was.
     pub time: UnixNanos,
     /// From the best down.
-    pub bids: Vec<Level>,
+    pub bids: Vec<PriceLevel>,
     /// From the best up.
-    pub asks: Vec<Level>,
+    pub asks: Vec<PriceLevel>,
 }

@@ -14,10 +14,10 @@ mod ticker;
 mod trade;
 
 pub use crate::protocol::RawData;
-pub use book::{Book, Level};
+pub use book::{Book, PriceLevel};
 pub use listing::Instrument;
 pub use options::{OptionSummary, SummaryKind};
-pub use positions::{Counts, Outcome, Position, PositionTable, PredictionEvent};
+pub use positions::{OutcomeToken, Position, PositionCounts, PositionTable, PredictionEvent};
 pub(super) use predictions::PREDICTION_VENUE;
 pub use predictions::{PredictionFigures, PredictionState};
 pub use raw_data::RawDataSet;

@@ -37,7 +37,7 @@ impl PredictionEvent {
 
 /// An outcome of a prediction market: a token that pays 1 USD when it comes true.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Outcome {
+pub struct OutcomeToken {
     /// Decimal number of up to 78 digits.
     pub asset_id: String,
     /// Label.
@@ -50,7 +50,7 @@ pub struct Outcome {
 
 /// How often each kind of event happened to a position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct PositionCounts {
     /// Purchases.
     pub buy: i64,
     /// Sales.
@@ -91,7 +91,7 @@ pub struct Position {
     /// How long the closed position was held, seconds; 0 for an open one.
     pub prev_hold_duration: i64,
     /// Events.
-    pub counts: Counts,
+    pub counts: PositionCounts,
     /// When the latest event was. The wire does not tell it; the leaderboard filters by it.
     pub last_trade: UnixSecond,
 }
@@ -118,7 +118,7 @@ impl Position {
 pub struct PositionTable {
     wallets: Vec<String>,
     events: Vec<PredictionEvent>,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<OutcomeToken>,
     positions: Vec<Position>,
     wallet_index: HashMap<String, usize>,
     outcome_index: HashMap<String, usize>,
@@ -132,7 +132,7 @@ impl PositionTable {
     pub fn new(
         wallets: Vec<String>,
         events: Vec<PredictionEvent>,
-        outcomes: Vec<Outcome>,
+        outcomes: Vec<OutcomeToken>,
         mut positions: Vec<Position>,
     ) -> Self {
         let known = |row: &Position| {
@@ -173,7 +173,7 @@ impl PositionTable {
     }
 
     /// Outcomes of all markets.
-    pub fn outcomes(&self) -> &[Outcome] {
+    pub fn outcomes(&self) -> &[OutcomeToken] {
         &self.outcomes
     }
 

@@ -49,30 +49,30 @@ pub(in crate::market) fn pieces(window: Window) -> impl Iterator<Item = Window> 
 
 /// A source that fails as soon as its stop is set: between two calls, and within those that visit much.
 pub(in crate::market) struct Stoppable<'a> {
-    source: Held<'a>,
+    source: HeldStop<'a>,
     stop: Stop,
 }
 
-enum Held<'a> {
+enum HeldStop<'a> {
     Borrowed(&'a dyn Source),
     Shared(Arc<dyn Source>),
 }
 
 impl Stoppable<'static> {
     pub(in crate::market) fn shared(source: &Arc<dyn Source>, stop: &Stop) -> Self {
-        Self { source: Held::Shared(Arc::clone(source)), stop: stop.clone() }
+        Self { source: HeldStop::Shared(Arc::clone(source)), stop: stop.clone() }
     }
 }
 
 impl<'a> Stoppable<'a> {
     pub(in crate::market) fn of(source: &'a dyn Source, stop: &Stop) -> Self {
-        Self { source: Held::Borrowed(source), stop: stop.clone() }
+        Self { source: HeldStop::Borrowed(source), stop: stop.clone() }
     }
 
     fn all(&self) -> &dyn Source {
         match &self.source {
-            Held::Borrowed(source) => *source,
-            Held::Shared(source) => source.as_ref(),
+            HeldStop::Borrowed(source) => *source,
+            HeldStop::Shared(source) => source.as_ref(),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::market::liquidations::demo::{CoinLiquidations, LIQUIDATIONS};
 use crate::market::options::demo::DemoOptions;
 use crate::market::predictions::demo::odds;
 use crate::market::predictions::demo::tape::Tape;
-use crate::market::predictions::demo::venue::Venue;
+use crate::market::predictions::demo::venue::DemoPredictionVenue;
 use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawData, Source,
     SourceError, Supply, Ticker, TickerField, Token, Trade, join,
@@ -43,7 +43,7 @@ pub struct Demo {
     options: DemoOptions,
     supply: DemoSupply,
     /// The prediction markets, whose places come after those of the coins' markets.
-    venue: Venue,
+    venue: DemoPredictionVenue,
     /// Bars of closed hours by (market, start).
     hours: Cache<(usize, i64), Option<Bar>>,
 }
@@ -53,7 +53,7 @@ impl Demo {
     pub fn new(seed: u64) -> Self {
         let coins = Arc::new(Coins::new(seed));
         let trades = Arc::new(CoinTrades::new(Arc::clone(&coins)));
-        let venue = Venue::new(seed, Arc::clone(&trades));
+        let venue = DemoPredictionVenue::new(seed, Arc::clone(&trades));
         Self {
             instruments: coins.instruments.iter().cloned().chain(venue.instruments()).collect(),
             liquidations: CoinLiquidations::new(Arc::clone(&coins)),

@@ -17,45 +17,48 @@ use crate::clock::UnixDay;
 use crate::decode::Kernel;
 use crate::market::books::snapshots;
 use crate::market::books::store::BookSource::{Snapshots5, Snapshots25};
-use crate::market::ingest::folders::{Dump, days, entries, in_place, tables};
+use crate::market::ingest::folders::{DumpFile, days, entries, in_place, tables};
 use crate::market::ingest::report::IngestReport;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 use crate::market::store::layout::{foreign, note_files};
 use crate::market::store::stale_files::sweep;
 use crate::market::store::turn::Turn;
-use crate::market::trades::files::{LIQUIDATIONS, Pair, TRADES};
-use crate::market::trades::ingest::{Rules, ingest_files};
+use crate::market::trades::files::{LIQUIDATIONS, TRADES, TradeFiles};
+use crate::market::trades::ingest::{IngestRules, ingest_files};
 use crate::market::{books, funding, options, predictions, supply};
 use crate::protocol::dump::{self, BOOK_CHANGES, RECORDING, TICKERS};
 
 /// Reads the file of a market (exchange and symbol) and day.
-type ReadDay = fn((&str, &str), UnixDay, &mut Task<'_>) -> Result<(), MarketError>;
+type ReadDay = fn((&str, &str), UnixDay, &mut IngestTask<'_>) -> Result<(), MarketError>;
 /// Reads a table of the user's own, by its name.
-type ReadTable = fn(&str, &mut Task<'_>) -> Result<(), MarketError>;
+type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
 
 /// What a folder of dumps holds.
 #[derive(Clone, Copy)]
-enum Layout {
+enum FolderLayout {
     /// A file for each market and day.
     Days(ReadDay),
     /// Such files, of which neighbours may hold the same.
-    Overlapping(Pair),
+    Overlapping(TradeFiles),
     Tables(ReadTable),
 }
 
 /// The folders, in the order in which they are read: of the books of a day, those that tell most come first.
-const LAYOUTS: [(&str, Layout); 10] = [
-    (TICKERS, Layout::Days(funding::ingest::ingest_file)),
-    (BOOK_CHANGES, Layout::Days(books::ingest::ingest_file)),
-    ("book_snapshot_25", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task))),
-    ("book_snapshot_5", Layout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task))),
-    (dump::LIQUIDATIONS, Layout::Overlapping(LIQUIDATIONS)),
-    ("markets", Layout::Tables(predictions::ingest::ingest_markets)),
-    ("options_chain", Layout::Days(options::ingest::ingest_file)),
-    ("positions", Layout::Tables(predictions::ingest::ingest_positions)),
-    ("token_supply", Layout::Tables(supply::ingest::ingest_file)),
-    (dump::TRADES, Layout::Overlapping(TRADES)),
+const LAYOUTS: [(&str, FolderLayout); 10] = [
+    (TICKERS, FolderLayout::Days(funding::ingest::ingest_file)),
+    (BOOK_CHANGES, FolderLayout::Days(books::ingest::ingest_file)),
+    (
+        "book_snapshot_25",
+        FolderLayout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task)),
+    ),
+    ("book_snapshot_5", FolderLayout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task))),
+    (dump::LIQUIDATIONS, FolderLayout::Overlapping(LIQUIDATIONS)),
+    ("markets", FolderLayout::Tables(predictions::ingest::ingest_markets)),
+    ("options_chain", FolderLayout::Days(options::ingest::ingest_file)),
+    ("positions", FolderLayout::Tables(predictions::ingest::ingest_positions)),
+    ("token_supply", FolderLayout::Tables(supply::ingest::ingest_file)),
+    (dump::TRADES, FolderLayout::Overlapping(TRADES)),
 ];
 
 /// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
@@ -170,11 +173,11 @@ impl<'a> Ingest<'a> {
                 continue;
             };
             let files = match layout {
-                Layout::Days(_) | Layout::Overlapping(_) => days(&folders.swap_remove(place), &mut report),
-                Layout::Tables(_) => tables(&folders.swap_remove(place), &mut report),
+                FolderLayout::Days(_) | FolderLayout::Overlapping(_) => days(&folders.swap_remove(place), &mut report),
+                FolderLayout::Tables(_) => tables(&folders.swap_remove(place), &mut report),
             };
-            if let Layout::Overlapping(pair) = layout {
-                let rules = Rules { store, allow_fewer_rows: self.allow_fewer_rows, keep_going };
+            if let FolderLayout::Overlapping(pair) = layout {
+                let rules = IngestRules { store, allow_fewer_rows: self.allow_fewer_rows, keep_going };
                 ingest_files(pair, &files, rules, &mut report)?;
                 if report.interrupted {
                     return Ok(report);
@@ -203,18 +206,18 @@ impl<'a> Ingest<'a> {
 }
 
 fn take(
-    layout: Layout,
-    (file, source): &(PathBuf, Dump),
+    layout: FolderLayout,
+    (file, source): &(PathBuf, DumpFile),
     ingest: &Ingest<'_>,
     report: &mut IngestReport,
     keep_going: &dyn Fn() -> bool,
 ) -> Result<(), MarketError> {
     let Ingest { store, allow_fewer_rows, .. } = *ingest;
-    let mut task = Task { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+    let mut task = IngestTask { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
     match (layout, source) {
-        (Layout::Days(read), Dump::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
-        (Layout::Tables(read), Dump::Table(name)) => read(name, &mut task),
+        (FolderLayout::Days(read), DumpFile::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
+        (FolderLayout::Tables(read), DumpFile::Table(name)) => read(name, &mut task),
         // A layout is either cut by days or a table; those that overlap are read together.
-        (_, Dump::Day(..) | Dump::Table(_)) => Ok(()),
+        (_, DumpFile::Day(..) | DumpFile::Table(_)) => Ok(()),
     }
 }

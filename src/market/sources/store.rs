@@ -25,7 +25,7 @@ use crate::market::raw::{
 };
 use crate::market::store::layout::{self, Dataset};
 use crate::market::store::partitions::{Days, Partitions};
-use crate::market::store::ticks::Decimals;
+use crate::market::store::ticks::PriceDecimals;
 use crate::market::supply::store::Supplies;
 use crate::market::trades::files::{LIQUIDATIONS, TRADES};
 use crate::market::trades::store::StoredTrades;
@@ -37,7 +37,7 @@ const KEPT_TICKS: usize = 10_000;
 const KEPT_FIRSTS: usize = 200_000;
 
 /// An opened store.
-pub(in crate::market) struct Store {
+pub(in crate::market) struct MarketStore {
     partitions: Arc<Partitions>,
     trades: StoredTrades,
     liquidations: StoredTrades,
@@ -50,7 +50,7 @@ pub(in crate::market) struct Store {
     firsts: Cache<(usize, DataType), Option<UnixNanos>>,
 }
 
-impl Store {
+impl MarketStore {
     /// Opens a store.
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut found: BTreeMap<(String, String), Days> = BTreeMap::new();
@@ -119,16 +119,16 @@ impl Store {
 
     /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read tells
     /// none: who asks for its day is told.
-    fn decimals(&self, market: usize) -> Decimals {
+    fn decimals(&self, market: usize) -> PriceDecimals {
         let files = [RawData::Trades, RawData::Books].into_iter().flat_map(|kind| {
             let days = self.partitions.days(market, kind).iter();
             days.map(move |&day| self.partitions.file(Dataset::of(kind), market, day))
         });
-        files.filter_map(|file| Decimals::read(&file).ok()).max().unwrap_or_default()
+        files.filter_map(|file| PriceDecimals::read(&file).ok()).max().unwrap_or_default()
     }
 }
 
-impl Source for Store {
+impl Source for MarketStore {
     fn instruments(&self) -> &[Instrument] {
         &self.partitions.instruments
     }

@@ -19,13 +19,13 @@ const DIGITS: u64 = 20;
 
 /// A store that nobody changes, until dropped.
 #[derive(Debug)]
-pub(in crate::market) struct Reading {
+pub(in crate::market) struct StoreReading {
     _changes: Option<File>,
     /// How often the store was changed.
     pub(in crate::market) count: u64,
 }
 
-impl Reading {
+impl StoreReading {
     /// Waits until a change under way is done.
     pub(in crate::market) fn begin(root: &Path) -> Self {
         // Without the files nothing was ingested since there are such; a lock that cannot be had is passed over.

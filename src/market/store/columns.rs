@@ -8,7 +8,7 @@ use crate::columns::Column;
 use crate::market::raw::SourceError;
 
 /// The columns of a file, by name and kind.
-pub(in crate::market) struct Columns<'a> {
+pub(in crate::market) struct FileColumns<'a> {
     path: &'a Path,
     table: Table,
 }
@@ -24,7 +24,7 @@ pub(in crate::market) fn unreadable(path: &Path, error: &ArchiveError) -> Source
     })
 }
 
-impl<'a> Columns<'a> {
+impl<'a> FileColumns<'a> {
     pub(in crate::market) fn read(path: &'a Path) -> Result<Self, SourceError> {
         let (table, _) = read_parquet(path).map_err(|error| unreadable(path, &error))?;
         Ok(Self { path, table })

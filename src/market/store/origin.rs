@@ -11,14 +11,14 @@ const ROWS: &str = "marketpoints.source_rows";
 
 /// The dump file that a table was made of.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::market) struct Origin {
+pub(in crate::market) struct DumpOrigin {
     /// Hash of its bytes.
     pub(in crate::market) fingerprint: String,
     /// Its good rows; `None` where the table does not say.
     pub(in crate::market) rows: Option<u64>,
 }
 
-impl Origin {
+impl DumpOrigin {
     /// A dump file of that hash with so many good rows.
     pub(in crate::market) fn new(fingerprint: &str, rows: u64) -> Self {
         Self { fingerprint: fingerprint.to_owned(), rows: Some(rows) }

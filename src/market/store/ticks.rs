@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::columns::Columns;
+use super::columns::FileColumns;
 use crate::archive::read_metadata;
 use crate::market::raw::SourceError;
 
@@ -14,9 +14,9 @@ const MOST: i32 = 12;
 
 /// Decimals of the finest of some prices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::market) struct Decimals(i32);
+pub(in crate::market) struct PriceDecimals(i32);
 
-impl Decimals {
+impl PriceDecimals {
     /// One price more.
     pub(in crate::market) fn add(&mut self, price: f64) {
         let fits = |decimals: i32| {
@@ -45,7 +45,7 @@ impl Decimals {
         if let Some(decimals) = declared {
             return Ok(Self(decimals).min(Self(MOST)));
         }
-        let (mut columns, mut decimals) = (Columns::read(file)?, Self::default());
+        let (mut columns, mut decimals) = (FileColumns::read(file)?, Self::default());
         let prices = ["price", "open", "high", "low", "close"].into_iter().filter_map(|name| columns.floats(name).ok());
         prices.flatten().for_each(|price| decimals.add(price));
         Ok(decimals)
@@ -65,7 +65,7 @@ mod tests {
             (&[1.0 / 3.0], 1e-12),
             (&[], 1.0),
         ] {
-            let mut decimals = Decimals::default();
+            let mut decimals = PriceDecimals::default();
             for price in prices {
                 decimals.add(*price);
             }

@@ -2,36 +2,36 @@
 
 use std::path::{Path, PathBuf};
 
-use super::columns::Columns;
+use super::columns::FileColumns;
 use crate::archive::{ArchiveError, Table};
 use crate::columns::Column;
 use crate::market::raw::SourceError;
 use crate::market::store::changes::prepared;
 use crate::market::store::layout::Dataset;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::store::{changes, layout};
 
 /// Between the entries of a list in a text.
 pub(in crate::market) const BETWEEN: char = '|';
 
 /// A field of a line, by its column.
-type Field<L, T> = (&'static str, fn(&mut L) -> &mut T);
+type LineField<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
 /// A kind of sheet: where it lies, and the columns of its lines.
 pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
-    pub(in crate::market) times: &'static [Field<L, i64>],
-    pub(in crate::market) texts: &'static [Field<L, String>],
+    pub(in crate::market) times: &'static [LineField<L, i64>],
+    pub(in crate::market) texts: &'static [LineField<L, String>],
     /// NaN where one is unknown.
-    pub(in crate::market) numbers: &'static [Field<L, f64>],
-    pub(in crate::market) wholes: &'static [Field<L, i64>],
+    pub(in crate::market) numbers: &'static [LineField<L, f64>],
+    pub(in crate::market) wholes: &'static [LineField<L, i64>],
 }
 
 impl<L: Default> UnpartitionedTable<L> {
     /// The file that a sheet was made of; `None` when there is none yet, or it is damaged.
-    pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<Origin> {
-        Origin::read([layout::sheet(root, self.dataset, source)])
+    pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<DumpOrigin> {
+        DumpOrigin::read([layout::sheet(root, self.dataset, source)])
     }
 
     /// Writes the lines of a file.
@@ -40,7 +40,7 @@ impl<L: Default> UnpartitionedTable<L> {
         root: &Path,
         source: &str,
         mut lines: Vec<L>,
-        origin: &Origin,
+        origin: &DumpOrigin,
     ) -> Result<(), ArchiveError> {
         let mut table = Table::new();
         let mut add = |name: &str, column| table.push((name.to_owned(), column));
@@ -67,7 +67,7 @@ impl<L: Default> UnpartitionedTable<L> {
     }
 
     fn read(&self, file: &Path) -> Result<Vec<L>, SourceError> {
-        let mut columns = Columns::read(file)?;
+        let mut columns = FileColumns::read(file)?;
         let mut lines: Vec<L> = Vec::new();
         for (name, field) in self.times.iter().chain(self.wholes) {
             fill(&mut lines, columns.whole(name)?, *field);

@@ -6,7 +6,7 @@ use super::singles::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::{Step, level, server_step};
+use crate::market::query::price_step::{DecimalStep, level, server_step};
 use crate::market::raw::{Bar, Source, Trade};
 use crate::protocol::stream::{Payload, StreamSeries};
 
@@ -47,16 +47,16 @@ pub(in crate::market) fn trade_batches(
 }
 
 /// The volume profile of a minute under way.
-struct Profile {
+struct MinuteProfile {
     size: f64,
-    step: Step,
+    step: DecimalStep,
     levels: BTreeMap<i64, (f64, f64)>,
 }
 
-impl Profile {
+impl MinuteProfile {
     fn of(first: &Trade, tick: f64) -> Self {
         let size = server_step(first.price, &[tick]);
-        Self { size, step: Step::new(size), levels: BTreeMap::new() }
+        Self { size, step: DecimalStep::new(size), levels: BTreeMap::new() }
     }
 
     fn add(&mut self, trade: &Trade, volume: f64) -> Result<(), MarketError> {
@@ -94,12 +94,12 @@ pub(in crate::market) fn volume_profiles(
         Some(contract) => trade.amount * contract,
         None => trade.price * trade.amount,
     };
-    let mut under_way: Option<(UnixMinute, Profile)> = None;
+    let mut under_way: Option<(UnixMinute, MinuteProfile)> = None;
     for (index, trade) in trades.iter().enumerate() {
         let minute = UnixNanos(trade.time).minute();
         let (_, profile) = match &mut under_way {
             Some(known) if known.0 == minute => known,
-            other => other.insert((minute, Profile::of(trade, tick))),
+            other => other.insert((minute, MinuteProfile::of(trade, tick))),
         };
         profile.add(trade, volume(trade))?;
         let at = UnixNanos((trade.time.div_euclid(every) + 1) * every);

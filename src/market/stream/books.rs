@@ -3,9 +3,9 @@
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window};
 use crate::columns::List;
-use crate::market::books::heatmap::{Blocks, snapshot};
+use crate::market::books::heatmap::{VolumeBlocks, snapshot};
 use crate::market::query::error::MarketError;
-use crate::market::query::price_step::Step;
+use crate::market::query::price_step::DecimalStep;
 use crate::market::query::usd::Counted;
 use crate::market::raw::Source;
 use crate::protocol::DataType;
@@ -24,10 +24,10 @@ pub(in crate::market) fn snapshots(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let Some(size) = subscription.series.block_size else { return Ok(()) };
-    let step = Step::new(size);
+    let step = DecimalStep::new(size);
     let included = DataType::BlockBookSnapshotAgg.spec().included_depth.unwrap_or(u32::MAX);
     let depth = subscription.channel.parameter("maxDepth").and_then(|depth| depth.parse().ok()).unwrap_or(included);
-    let (mut bought, mut sold) = (Blocks::default(), Blocks::default());
+    let (mut bought, mut sold) = (VolumeBlocks::default(), VolumeBlocks::default());
     for tick in subscription.ticks(until) {
         let before = tick.plus(-1);
         let end = before.second().0 + 1;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::clock::{UnixNanos, UnixSecond, Window};
-use crate::columns::{Column, Name, Series};
+use crate::columns::{Column, ColumnName, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Source, SupplyRow, Token};
@@ -25,7 +25,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let mut snapshots = Vec::new();
     source.supply(place, buckets.window, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
 
-    let mut table = Table::default();
+    let mut table = SupplyTable::default();
     let mut pending = snapshots.iter().peekable();
     let mut latest = None;
     for start in buckets.starts() {
@@ -81,7 +81,7 @@ impl<'a> Marketcaps<'a> {
 
 /// Rows as columns.
 #[derive(Default)]
-struct Table {
+struct SupplyTable {
     timestamps: Vec<i64>,
     numbers: [Vec<f64>; NUMBERS.len()],
     chains: Vec<Option<String>>,
@@ -91,7 +91,7 @@ struct Table {
 /// Numeric columns before the texts.
 const AMOUNTS: usize = 8;
 
-/// The numeric columns, in the order of [`Table::push`].
+/// The numeric columns, in the order of [`SupplyTable::push`].
 const NUMBERS: [&str; 11] = [
     "marketcap",
     "first_marketcap",
@@ -106,7 +106,7 @@ const NUMBERS: [&str; 11] = [
     "usd_price",
 ];
 
-impl Table {
+impl SupplyTable {
     fn push(&mut self, timestamp: i64, row: &SupplyRow) {
         self.timestamps.push(timestamp);
         let values = [
@@ -132,7 +132,7 @@ impl Table {
 
     fn series(self, id: SeriesId) -> Series {
         let named = |(name, values): (&'static str, Vec<f64>)| (name.into(), Column::Float(values));
-        let mut columns: Vec<(Name, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
+        let mut columns: Vec<(ColumnName, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
         // Where the wire has them: between the amounts and the rank.
         let texts = [("chain", self.chains), ("contract_address", self.contracts)];
         let texts = texts.map(|(name, values)| (name.into(), Column::Text(values)));

@@ -14,7 +14,7 @@ const LOOKS: i64 = 12;
 const SALT: u64 = 0x5355_504c;
 
 /// A chain, the contract there (empty for the chain's own coin), and the part of the market capitalization locked there.
-type Chain = (&'static str, &'static str, f64);
+type ChainShare = (&'static str, &'static str, f64);
 
 /// What is known of a coin.
 struct Facts {
@@ -28,7 +28,7 @@ struct Facts {
     existing: f64,
     /// Coins that there can ever be; infinite where nothing bounds them.
     most: f64,
-    chains: &'static [Chain],
+    chains: &'static [ChainShare],
 }
 
 const FACTS: [Facts; 10] = [
@@ -302,7 +302,7 @@ fn snapshot(tokens: &[TokenTraits], token: usize, time: UnixSecond) -> Supply {
         volume: volume(one, time),
         price: usd_price,
     };
-    let on_chain = |(chain, contract, part): &Chain| {
+    let on_chain = |(chain, contract, part): &ChainShare| {
         let wave = 0.3 * smooth(place(&[one.path.seed(), SALT, chain.len() as u64]), (time.0 / DAY) as f64 / 40.0);
         SupplyRow {
             // What nobody measures is unknown, not nothing.

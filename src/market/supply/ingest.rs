@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::store::{SUPPLY, SupplyRecord};
-use crate::market::ingest::csv_table::{Columns, Range, Record};
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::task::Task;
+use crate::market::ingest::csv_table::{CsvColumns, CsvRecord, Range};
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::task::IngestTask;
 use crate::market::query::error::MarketError;
 use crate::market::raw::SupplyRow;
 
-const COLUMNS: Columns = Columns {
+const COLUMNS: CsvColumns = CsvColumns {
     needed: &["coin", "token_name", "timestamp", "marketcap"],
     others: &[
         "chain",
@@ -28,7 +28,7 @@ const COLUMNS: Columns = Columns {
 };
 
 /// Reads one file into the store, unless the store holds it already.
-pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Result<(), MarketError> {
+pub(in crate::market) fn ingest_file(source: &str, task: &mut IngestTask<'_>) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     if !task.is_new(SUPPLY.read_origin(task.store, source), &hash) {
         return Ok(());
@@ -40,7 +40,7 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
         let SupplyRow { chain, contract, .. } = &line.row;
         if !known.insert((line.coin.clone(), line.name.clone(), line.time, chain.clone(), contract.clone())) {
             let what = format!("a second row of {} at this time on this chain; keep one of them", line.coin);
-            return Err(Fault::new("timestamp", what));
+            return Err(RowFault::new("timestamp", what));
         }
         lines.push(line);
         Ok(())
@@ -56,13 +56,13 @@ pub(in crate::market) fn ingest_file(source: &str, task: &mut Task<'_>) -> Resul
     Ok(())
 }
 
-fn read(record: &Record<'_>) -> Result<SupplyRecord, Fault> {
+fn read(record: &CsvRecord<'_>) -> Result<SupplyRecord, RowFault> {
     let amount = |column| record.number(column, Range::NotNegative);
-    let time = record.time("timestamp")?.ok_or_else(|| Fault::new("timestamp", "is empty; every row needs it"))?;
+    let time = record.time("timestamp")?.ok_or_else(|| RowFault::new("timestamp", "is empty; every row needs it"))?;
     let dominance = amount("marketcap_dominance_percent")?;
     if dominance > 100.0 {
         let what = format!("{dominance} is more than the whole market; it is a percentage of 100 at most");
-        return Err(Fault::new("marketcap_dominance_percent", what));
+        return Err(RowFault::new("marketcap_dominance_percent", what));
     }
     let rank = record.whole("src_marketcap_rank")?;
     Ok(SupplyRecord {

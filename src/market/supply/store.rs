@@ -119,7 +119,7 @@ impl Supplies {
 mod tests {
     use super::*;
     use crate::clock::SECOND;
-    use crate::market::store::origin::Origin;
+    use crate::market::store::origin::DumpOrigin;
 
     fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyRecord {
         let row = SupplyRow { marketcap, first_marketcap: first, chain: chain.to_owned(), ..SupplyRow::default() };
@@ -142,8 +142,8 @@ mod tests {
             *number(&mut one) = place as f64;
         }
         let folder = tempfile::tempdir().unwrap();
-        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], &Origin::new("hash", 1)).unwrap();
-        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b c.csv"), Some(Origin::new("hash", 1)));
+        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], &DumpOrigin::new("hash", 1)).unwrap();
+        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b c.csv"), Some(DumpOrigin::new("hash", 1)));
         assert_eq!(SUPPLY.read_origin(folder.path(), "a/b.csv"), None);
         assert_eq!(SUPPLY.read_all(folder.path()).unwrap(), [[one]]);
     }
@@ -153,7 +153,7 @@ mod tests {
         const NAN: f64 = f64::NAN;
         let folder = tempfile::tempdir().unwrap();
         let write = |source: &str, lines: &[SupplyRecord]| {
-            SUPPLY.write(folder.path(), source, lines.to_vec(), &Origin::default()).unwrap();
+            SUPPLY.write(folder.path(), source, lines.to_vec(), &DumpOrigin::default()).unwrap();
         };
         let two = [line("LINK", "Chainlink", 20, "BSC", 7.0, NAN), line("LINK", "Chainlink", 20, "ARBITRUM", 7.0, 3.0)];
         write("b.csv", &[&two[..], &[line("LUNA", "Terra", 30, "", 1.0, NAN)]].concat());

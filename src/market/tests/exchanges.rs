@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::{SECOND, UnixNanos, Window};
 use crate::market::raw::{Instrument, Source, TickerField};
 use crate::market::sources::demo::Demo;
-use crate::market::sources::store::Store;
+use crate::market::sources::store::MarketStore;
 use crate::protocol::exchange::Exchange;
 
 #[test]
@@ -16,7 +16,7 @@ fn demo_and_store_describe_a_market_alike() {
         dumps.trade(&format!("{}/{}", row.exchange, row.raw_symbol), DAY, 1.0, 1.0);
     }
     let (folder, _market) = dumps.market();
-    let store = Store::open(&folder.path().join("store")).unwrap();
+    let store = MarketStore::open(&folder.path().join("store")).unwrap();
     let described = |row: &Instrument| {
         let names = [&row.exchange, &row.raw_symbol, &row.coin, &row.quote, &row.category].map(Clone::clone);
         (names, row.normalized_symbol(), row.contract_usd(), row.funding_seconds(), row.is_usd_like())

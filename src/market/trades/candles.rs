@@ -22,15 +22,15 @@ pub(in crate::market) type Bars = Vec<Bar>;
 
 /// `TRADE_SIDE_AGNOSTIC_AGG`: candles of the trades of both sides.
 pub(in crate::market) fn of_both_sides(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
-    answer(context, &[Side::Both])
+    answer(context, &[VolumeSide::Both])
 }
 
 /// `TRADE_AGG`: the same candles twice, with the volume that takers bought and with what they sold.
 pub(in crate::market) fn by_side(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
-    answer(context, &[Side::Buy, Side::Sell])
+    answer(context, &[VolumeSide::Buy, VolumeSide::Sell])
 }
 
-fn answer(context: &QueryContext<'_>, sides: &[Side]) -> Result<Vec<Series>, MarketError> {
+fn answer(context: &QueryContext<'_>, sides: &[VolumeSide]) -> Result<Vec<Series>, MarketError> {
     let mut all = Vec::new();
     for group in context.groups() {
         let mut bars = bars(context, group, &context.buckets)??;
@@ -162,13 +162,13 @@ fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
 
 /// Which volume a series shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::market) enum Side {
+pub(in crate::market) enum VolumeSide {
     Both,
     Buy,
     Sell,
 }
 
-impl Side {
+impl VolumeSide {
     pub(in crate::market) fn name(self) -> Option<String> {
         match self {
             Self::Both => None,
@@ -179,13 +179,13 @@ impl Side {
 }
 
 /// The columns of a candle series. `usd` shows volumes in quote instead of coin.
-fn series(id: SeriesId, bars: &Bars, side: Side, usd: bool) -> Series {
+fn series(id: SeriesId, bars: &Bars, side: VolumeSide, usd: bool) -> Series {
     let volume = |bar: &Bar| {
         let (buy, sell) = if usd { (bar.buy_quote, bar.sell_quote) } else { (bar.buy, bar.sell) };
         match side {
-            Side::Both => buy + sell,
-            Side::Buy => buy,
-            Side::Sell => sell,
+            VolumeSide::Both => buy + sell,
+            VolumeSide::Buy => buy,
+            VolumeSide::Sell => sell,
         }
     };
     let floats = |name: &'static str, value: &dyn Fn(&Bar) -> f64| {

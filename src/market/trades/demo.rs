@@ -8,9 +8,9 @@ use crate::market::cache::Cache;
 use crate::market::demo::catalog::Traits;
 use crate::market::demo::clock::BEGIN;
 use crate::market::demo::clock::minutes;
-use crate::market::demo::coins::{self, Coins, Events};
+use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, normal, smooth, uniform};
-use crate::market::demo::path::{Block, Path};
+use crate::market::demo::path::{Path, PathBlock};
 use crate::market::demo::peaks::{Peaks, within_minute};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{Bar, Trade};
@@ -90,7 +90,7 @@ fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation:
 }
 
 /// Visits the trades of a minute in time order. `block` is the one that holds the minute.
-pub(in crate::market) fn trades(traits: &Traits, block: &Block, minute: UnixMinute, mut visit: impl FnMut(&Trade)) {
+pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: UnixMinute, mut visit: impl FnMut(&Trade)) {
     let index = (minute.0 - block.start.0) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
     let deviation = traits.path.minute_deviation() * block.wildness(minute);
@@ -131,7 +131,7 @@ pub(in crate::market) fn trades(traits: &Traits, block: &Block, minute: UnixMinu
 }
 
 /// The trades of a minute, as [`Coins`] visits them.
-pub(in crate::market) const TRADES: Events = |traits, block, minute, visit| trades(traits, block, minute, visit);
+pub(in crate::market) const TRADES: MinuteEvents = |traits, block, minute, visit| trades(traits, block, minute, visit);
 
 /// The trades of the coins' markets.
 pub(in crate::market) struct CoinTrades {

@@ -7,28 +7,28 @@ use crate::clock::{UnixDay, UnixNanos, UnixSecond};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
-use crate::market::store::columns::Columns;
+use crate::market::store::columns::FileColumns;
 use crate::market::store::layout::{self, Dataset};
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 
 /// Where events of the form of trades, and their minute bars, lie.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Pair {
+pub(in crate::market) struct TradeFiles {
     pub(in crate::market) events: Dataset,
     pub(in crate::market) minutes: Dataset,
 }
 
 /// Trades and candles.
-pub(in crate::market) const TRADES: Pair = Pair { events: Dataset::Trades, minutes: Dataset::Candles };
+pub(in crate::market) const TRADES: TradeFiles = TradeFiles { events: Dataset::Trades, minutes: Dataset::Candles };
 
 /// Liquidations: forced orders, each with the side of the order.
-pub(in crate::market) const LIQUIDATIONS: Pair =
-    Pair { events: Dataset::Liquidations, minutes: Dataset::LiquidationMinutes };
+pub(in crate::market) const LIQUIDATIONS: TradeFiles =
+    TradeFiles { events: Dataset::Liquidations, minutes: Dataset::LiquidationMinutes };
 
 /// Where a day's trades, or liquidations, belong.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct PartitionPath<'a> {
-    pub(in crate::market) pair: Pair,
+    pub(in crate::market) pair: TradeFiles,
     /// The store's folder.
     pub(in crate::market) store: &'a Path,
     /// Exchange and symbol.
@@ -51,8 +51,8 @@ impl PartitionPath<'_> {
 }
 
 /// The dump file that a day's trades and bars were made of; `None` when there are none yet, or they are damaged.
-pub(in crate::market) fn read_origin(place: &PartitionPath<'_>) -> Option<Origin> {
-    Origin::read([place.pair.events, place.pair.minutes].map(|dataset| place.found(dataset)))
+pub(in crate::market) fn read_origin(place: &PartitionPath<'_>) -> Option<DumpOrigin> {
+    DumpOrigin::read([place.pair.events, place.pair.minutes].map(|dataset| place.found(dataset)))
 }
 
 /// Trades, column by column.
@@ -121,7 +121,7 @@ pub(in crate::market) fn bar_table(bars: &[Bar]) -> Table {
 }
 
 pub(in crate::market) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceError> {
-    trades_of(Columns::read(path)?)
+    trades_of(FileColumns::read(path)?)
 }
 
 /// The trades of a file whose times lie in `[from, to)`; of the rest as little is read as possible.
@@ -131,12 +131,12 @@ pub(in crate::market) fn read_trades_within(
     to: UnixNanos,
 ) -> Result<Vec<Trade>, SourceError> {
     let table = read_parquet_within(path, "time", from.0, to.0).map_err(|error| SourceError(error.to_string()))?;
-    let mut trades = trades_of(Columns::of(path, table))?;
+    let mut trades = trades_of(FileColumns::of(path, table))?;
     trades.retain(|trade| (from.0..to.0).contains(&trade.time));
     Ok(trades)
 }
 
-fn trades_of(mut columns: Columns<'_>) -> Result<Vec<Trade>, SourceError> {
+fn trades_of(mut columns: FileColumns<'_>) -> Result<Vec<Trade>, SourceError> {
     let (times, prices) = (columns.whole("time")?, columns.floats("price")?);
     let (amounts, buys) = (columns.floats("amount")?, columns.whole("is_buy")?);
     let rows = times.into_iter().zip(prices).zip(amounts.into_iter().zip(buys));
@@ -144,7 +144,7 @@ fn trades_of(mut columns: Columns<'_>) -> Result<Vec<Trade>, SourceError> {
 }
 
 pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError> {
-    let mut columns = Columns::read(path)?;
+    let mut columns = FileColumns::read(path)?;
     let [starts, first, last] = ["time", "first_timestamp", "last_timestamp"].map(|name| columns.whole(name));
     let (starts, first, last) = (starts?, first?, last?);
     let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];

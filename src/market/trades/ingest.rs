@@ -6,16 +6,16 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::files::{self, Pair, PartitionPath};
+use super::files::{self, PartitionPath, TradeFiles};
 use super::overlap::REACH;
 use super::streamed::Streamed;
 use super::trade_row::{TRADE_COLUMNS, trade};
 use super::{overlap, streamed, writer};
 use crate::archive::{ArchiveError, Unplaced};
 use crate::clock::UnixDay;
-use crate::market::ingest::folders::Dump;
+use crate::market::ingest::folders::DumpFile;
 use crate::market::ingest::report::IngestReport;
-use crate::market::ingest::task::{Task, collect};
+use crate::market::ingest::task::{IngestTask, collect};
 use crate::market::query::error::MarketError;
 use crate::market::store::changes::Change;
 
@@ -24,7 +24,7 @@ const MOST_PASSES: usize = 8;
 
 /// Where to, and by which rules.
 #[derive(Clone, Copy)]
-pub(in crate::market) struct Rules<'a> {
+pub(in crate::market) struct IngestRules<'a> {
     pub(in crate::market) store: &'a Path,
     pub(in crate::market) allow_fewer_rows: bool,
     pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
@@ -32,23 +32,23 @@ pub(in crate::market) struct Rules<'a> {
 
 /// Reads files into the store, unless the store holds them already; those of a market lie together.
 pub(in crate::market) fn ingest_files(
-    pair: Pair,
-    files: &[(PathBuf, Dump)],
-    rules: Rules<'_>,
+    pair: TradeFiles,
+    files: &[(PathBuf, DumpFile)],
+    rules: IngestRules<'_>,
     report: &mut IngestReport,
 ) -> Result<(), MarketError> {
     let days: Vec<DayFile<'_>> = files.iter().filter_map(DayFile::of).collect();
     for files in days.chunk_by(|one, next| one.market == next.market) {
-        let mut market = Market { pair, files, rules, tried: HashSet::new() };
+        let mut market = MarketFiles { pair, files, rules, tried: HashSet::new() };
         for first in 0..files.len() {
-            market.change(first, report, Market::read_new)?;
+            market.change(first, report, MarketFiles::read_new)?;
             if report.interrupted {
                 return Ok(());
             }
         }
         // Also where an ingest was ended while it put a change in its places.
         for first in 0..files.len() {
-            market.change(first, report, Market::read_outdated)?;
+            market.change(first, report, MarketFiles::read_outdated)?;
             if report.interrupted {
                 return Ok(());
             }
@@ -65,10 +65,10 @@ struct DayFile<'a> {
 }
 
 impl<'a> DayFile<'a> {
-    fn of((path, dump): &'a (PathBuf, Dump)) -> Option<Self> {
+    fn of((path, dump): &'a (PathBuf, DumpFile)) -> Option<Self> {
         match dump {
-            Dump::Day(exchange, symbol, day) => Some(Self { path, market: (exchange, symbol), day: *day }),
-            Dump::Table(_) => None,
+            DumpFile::Day(exchange, symbol, day) => Some(Self { path, market: (exchange, symbol), day: *day }),
+            DumpFile::Table(_) => None,
         }
     }
 }
@@ -83,18 +83,18 @@ struct Making {
 }
 
 /// Reads a file into a change, by its number; whether it is in it now.
-type Read<'a> = fn(&mut Market<'a>, usize, &mut Making) -> Result<bool, MarketError>;
+type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut Making) -> Result<bool, MarketError>;
 
 /// The files of a market, by day.
-struct Market<'a> {
-    pair: Pair,
+struct MarketFiles<'a> {
+    pair: TradeFiles,
     files: &'a [DayFile<'a>],
-    rules: Rules<'a>,
+    rules: IngestRules<'a>,
     /// Those that were taken, or not taken, as what the dumps hold now.
     tried: HashSet<usize>,
 }
 
-impl<'a> Market<'a> {
+impl<'a> MarketFiles<'a> {
     /// Reads a file, and with it those of the days around it that were cut against what it held. All or none of them are in the
     /// store then.
     fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {
@@ -171,14 +171,19 @@ impl<'a> Market<'a> {
         Ok(self.put(file, files, making))
     }
 
-    fn task<'b>(&self, file: usize, change: &'b Change, report: &'b mut IngestReport) -> (PartitionPath<'b>, Task<'b>)
+    fn task<'b>(
+        &self,
+        file: usize,
+        change: &'b Change,
+        report: &'b mut IngestReport,
+    ) -> (PartitionPath<'b>, IngestTask<'b>)
     where
         'a: 'b,
     {
-        let Rules { store, allow_fewer_rows, keep_going } = self.rules;
+        let IngestRules { store, allow_fewer_rows, keep_going } = self.rules;
         let DayFile { path, market, day } = self.files[file];
         let place = PartitionPath { pair: self.pair, store, market, day, change };
-        (place, Task { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
+        (place, IngestTask { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
     }
 
     fn put(&self, file: usize, files: Option<[Unplaced; 2]>, making: &mut Making) -> bool {
@@ -192,7 +197,11 @@ impl<'a> Market<'a> {
 }
 
 /// The files of a day; `None` when its dump is not to be taken.
-fn read(place: &PartitionPath<'_>, task: &mut Task<'_>, hash: &str) -> Result<Option<[Unplaced; 2]>, ArchiveError> {
+fn read(
+    place: &PartitionPath<'_>,
+    task: &mut IngestTask<'_>,
+    hash: &str,
+) -> Result<Option<[Unplaced; 2]>, ArchiveError> {
     match streamed::trades(place, task, hash)? {
         Streamed::Taken(files) => return Ok(Some(files)),
         Streamed::Left => return Ok(None),

@@ -53,13 +53,13 @@ struct Neighbour {
     /// Until when, exclusively, its trades are counted below.
     read_until: UnixNanos,
     /// Its trades since the last piece began, and how many of each were not met yet.
-    unmet: HashMap<Key, u32>,
+    unmet: HashMap<TradeKey, u32>,
 }
 
 /// Time, price, amount and side: the same trade has the same.
-type Key = (i64, u64, u64, bool);
+type TradeKey = (i64, u64, u64, bool);
 
-fn key(trade: &Trade) -> Key {
+fn key(trade: &Trade) -> TradeKey {
     (trade.time, trade.price.to_bits(), trade.amount.to_bits(), trade.buy)
 }
 

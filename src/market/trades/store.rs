@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::files::{self, Pair};
+use super::files::{self, TradeFiles};
 use crate::clock::{UnixDay, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, RawData, SourceError, Trade};
@@ -20,7 +20,7 @@ const KEPT_PEAKS: usize = 200_000;
 pub(in crate::market) struct StoredTrades {
     partitions: Arc<Partitions>,
     kind: RawData,
-    pair: Pair,
+    pair: TradeFiles,
     bars: Cache<(usize, UnixDay), Vec<Bar>>,
     events: Cache<(usize, UnixDay), Vec<Trade>>,
     /// Of the events in a day's file.
@@ -39,7 +39,7 @@ struct Peak {
 
 impl StoredTrades {
     /// Those of a kind.
-    pub(in crate::market) fn new(partitions: Arc<Partitions>, kind: RawData, pair: Pair) -> Self {
+    pub(in crate::market) fn new(partitions: Arc<Partitions>, kind: RawData, pair: TradeFiles) -> Self {
         let (bars, events) = (Cache::new(KEPT_BAR_DAYS), Cache::new(KEPT_EVENT_DAYS));
         Self { partitions, kind, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
     }

@@ -7,10 +7,10 @@ use super::trade_row::{self, TRADE_COLUMNS};
 use super::writer::TradeWriter;
 use crate::archive::{ArchiveError, Unplaced};
 use crate::clock::UnixNanos;
-use crate::market::ingest::fault::Fault;
+use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::report::IngestReport;
-use crate::market::ingest::rows::{Block, Row};
-use crate::market::ingest::task::{Taker, Task};
+use crate::market::ingest::rows::{DumpRow, RowBlock};
+use crate::market::ingest::task::{IngestTask, Taker};
 use crate::market::raw::Trade;
 
 /// Trades that are handed over at a time: few enough for the caches.
@@ -49,12 +49,12 @@ impl Batches {
 }
 
 impl Taker for Batches {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+    fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault> {
         self.batch.push(trade_row::trade(row)?);
         Ok(self.check(self.batch.len() - 1))
     }
 
-    fn block(&mut self, block: &mut Block<'_>) -> Option<bool> {
+    fn block(&mut self, block: &mut RowBlock<'_>) -> Option<bool> {
         let known = self.batch.len();
         self.batch.extend(trade_row::trades(block)?);
         Some(self.check(known))
@@ -74,7 +74,7 @@ pub(in crate::market) enum Streamed {
 /// Reads a file's trades with bounded memory.
 pub(in crate::market) fn trades(
     place: &PartitionPath<'_>,
-    task: &mut Task<'_>,
+    task: &mut IngestTask<'_>,
     hash: &str,
 ) -> Result<Streamed, ArchiveError> {
     let (sender, received) = sync_channel::<Vec<Trade>>(WAITING);
@@ -88,7 +88,7 @@ pub(in crate::market) fn trades(
             Ok(writer)
         });
         let mut batches = Batches::new(sender);
-        let mut reading = Task { report: &mut own, ..*task };
+        let mut reading = IngestTask { report: &mut own, ..*task };
         let whole = reading.read(place.day, &TRADE_COLUMNS, &mut batches);
         batches.send();
         let (ordered, origin) = (batches.ordered, reading.origin(hash));

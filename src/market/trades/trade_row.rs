@@ -1,14 +1,14 @@
 //! The rows of trades, and of liquidations, which are told alike.
 
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::{Block, Row};
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::{DumpRow, RowBlock};
 use crate::market::raw::Trade;
 
 /// What is read of a row.
 pub(in crate::market) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
 
 /// A row with these columns.
-pub(in crate::market) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
+pub(in crate::market) fn trade(row: &DumpRow<'_>) -> Result<Trade, RowFault> {
     Ok(Trade {
         time: row.time(0)?,
         buy: row.either(1, "side", "buy", "sell")?,
@@ -18,7 +18,7 @@ pub(in crate::market) fn trade(row: &Row<'_>) -> Result<Trade, Fault> {
 }
 
 /// The rows of a block, in the order of the file; `None` when they are to be read one by one.
-pub(in crate::market) fn trades(block: &mut Block<'_>) -> Option<impl Iterator<Item = Trade>> {
+pub(in crate::market) fn trades(block: &mut RowBlock<'_>) -> Option<impl Iterator<Item = Trade>> {
     let (prices, amounts) = (block.numbers(2, true)?, block.numbers(3, false)?);
     let (times, buys) = (block.times(0)?, block.either(1, "buy", "sell")?);
     let rows = times.zip(buys).zip(prices.into_iter().zip(amounts));

@@ -6,8 +6,8 @@ use crate::archive::{ArchiveError, ParquetWriter, Unplaced};
 use crate::clock::UnixNanos;
 use crate::market::raw::{Bar, Trade};
 use crate::market::store::changes::prepared;
-use crate::market::store::origin::Origin;
-use crate::market::store::ticks::Decimals;
+use crate::market::store::origin::DumpOrigin;
+use crate::market::store::ticks::PriceDecimals;
 
 /// Trades of a group of rows, which are written together.
 const GROUP: usize = 1 << 19;
@@ -19,7 +19,7 @@ pub(in crate::market) struct TradeWriter<'a> {
     /// Trades that make no group yet.
     waiting: TradeColumns,
     bars: Vec<Bar>,
-    decimals: Decimals,
+    decimals: PriceDecimals,
     overlap: Overlap,
 }
 
@@ -28,7 +28,7 @@ impl<'a> TradeWriter<'a> {
     pub(in crate::market) fn begin(place: &'a PartitionPath<'a>) -> Result<Self, ArchiveError> {
         let events = ParquetWriter::begin(&place.file(place.pair.events), &TradeColumns::default().into_table())?;
         let overlap = Overlap::of(place);
-        let (waiting, decimals) = (TradeColumns::default(), Decimals::default());
+        let (waiting, decimals) = (TradeColumns::default(), PriceDecimals::default());
         Ok(Self { place, events, waiting, bars: Vec::new(), decimals, overlap })
     }
 
@@ -63,7 +63,7 @@ impl<'a> TradeWriter<'a> {
     }
 
     /// The files of trades and bars, not yet in their places. The bars come last: where they are, both are.
-    pub(in crate::market) fn finish(mut self, origin: &Origin) -> Result<[Unplaced; 2], ArchiveError> {
+    pub(in crate::market) fn finish(mut self, origin: &DumpOrigin) -> Result<[Unplaced; 2], ArchiveError> {
         self.flush()?;
         let metadata = origin.metadata();
         let events = self.events.complete(&metadata)?;
@@ -77,7 +77,7 @@ impl<'a> TradeWriter<'a> {
 pub(in crate::market) fn write(
     place: &PartitionPath<'_>,
     trades: &[Trade],
-    origin: &Origin,
+    origin: &DumpOrigin,
 ) -> Result<[Unplaced; 2], ArchiveError> {
     let mut writer = TradeWriter::begin(place)?;
     writer.push(trades)?;

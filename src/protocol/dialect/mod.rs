@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use self::names::{Kind, Names};
+use self::names::{DialectNames, NameKind};
 use super::analytics::ANALYTICS_PREFIX;
 use super::identity::SeriesId;
 use super::redacted::redacted;
@@ -24,9 +24,9 @@ pub struct Dialect {
     key_header: Option<String>,
     base_url: Option<String>,
     analytics_prefix: Option<String>,
-    types: Names,
-    exchanges: Names,
-    fields: Names,
+    types: DialectNames,
+    exchanges: DialectNames,
+    fields: DialectNames,
 }
 
 /// Headers that say how a message travels: a key in one of them would break the connection, or never arrive.
@@ -69,9 +69,9 @@ impl Dialect {
             key_header: parts.key_header,
             base_url: parts.base_url,
             analytics_prefix: parts.analytics_prefix,
-            types: Names::new(Kind::Type, parts.types)?,
-            exchanges: Names::new(Kind::Exchange, parts.exchanges)?,
-            fields: Names::new(Kind::Field, parts.fields)?,
+            types: DialectNames::new(NameKind::Type, parts.types)?,
+            exchanges: DialectNames::new(NameKind::Exchange, parts.exchanges)?,
+            fields: DialectNames::new(NameKind::Field, parts.fields)?,
         })
     }
 

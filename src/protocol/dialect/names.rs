@@ -10,7 +10,7 @@ use crate::protocol::stream::CHANNELS;
 
 /// What is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NameKind {
     /// Data and channel types.
     Type,
     /// Exchanges.
@@ -38,7 +38,7 @@ const ENVELOPE: [&str; 13] = [
 /// Names of fields from this length on are told apart by more than two letters.
 const LONG: usize = 10;
 
-impl Kind {
+impl NameKind {
     /// The key of the map.
     const fn key(self) -> &'static str {
         match self {
@@ -87,14 +87,14 @@ fn fields() -> impl Iterator<Item = &'static str> {
 
 /// Published names by neutral ones, and back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Names {
+pub(super) struct DialectNames {
     published: BTreeMap<String, String>,
     neutral: BTreeMap<String, String>,
 }
 
-impl Names {
+impl DialectNames {
     /// Checks the entries. One that changes nothing is left out.
-    pub(super) fn new(kind: Kind, entries: BTreeMap<String, String>) -> Result<Self, DialectError> {
+    pub(super) fn new(kind: NameKind, entries: BTreeMap<String, String>) -> Result<Self, DialectError> {
         let mut neutral: BTreeMap<String, String> = BTreeMap::new();
         for (name, published) in &entries {
             let wrong = |problem: String| {
@@ -106,7 +106,7 @@ impl Names {
             if let Some(meant) = kind.slip(name) {
                 return wrong(format!("the specification has no such name; did you mean {meant}?"));
             }
-            if kind == Kind::Field
+            if kind == NameKind::Field
                 && let Some(fixed) = ENVELOPE.into_iter().find(|fixed| fixed == name || fixed == published)
             {
                 return wrong(format!("{fixed} holds answers together and is the same everywhere; leave it out"));
@@ -175,9 +175,9 @@ mod tests {
 
     #[test]
     fn no_name_of_the_specification_is_a_slip_of_another() {
-        let all = types().map(|name| (Kind::Type, name));
-        let all = all.chain(EXCHANGES.iter().map(|row| (Kind::Exchange, row.name)));
-        for (kind, name) in all.chain(fields().map(|name| (Kind::Field, name))) {
+        let all = types().map(|name| (NameKind::Type, name));
+        let all = all.chain(EXCHANGES.iter().map(|row| (NameKind::Exchange, row.name)));
+        for (kind, name) in all.chain(fields().map(|name| (NameKind::Field, name))) {
             assert!(kind.knows(name) && kind.slip(name).is_none(), "{name}");
         }
     }

@@ -11,7 +11,7 @@ use crate::protocol::suggest::hint;
 
 /// What the values of a parameter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ParameterKind {
     /// A text, or one of some names.
     Text,
     /// Texts: the parameter may be repeated.
@@ -24,7 +24,7 @@ pub enum Kind {
     Number,
 }
 
-impl Kind {
+impl ParameterKind {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Kind {
 
 /// A way to spell values of a type.
 pub(super) trait Argument<T> {
-    const KIND: Kind;
+    const KIND: ParameterKind;
 
     fn write<'a>(&self, name: &'a str, value: &'a T, pairs: &mut Pairs<'a>);
     fn read(&self, name: &str, value: String, into: &mut T) -> Result<(), ParamError>;
@@ -53,7 +53,7 @@ pub(super) trait Argument<T> {
 pub(super) struct Plain;
 
 impl Argument<String> for Plain {
-    const KIND: Kind = Kind::Text;
+    const KIND: ParameterKind = ParameterKind::Text;
 
     fn write<'a>(&self, name: &'a str, value: &'a String, pairs: &mut Pairs<'a>) {
         push_text(pairs, name, Some(value));
@@ -66,7 +66,7 @@ impl Argument<String> for Plain {
 }
 
 impl Argument<Option<String>> for Plain {
-    const KIND: Kind = Kind::Text;
+    const KIND: ParameterKind = ParameterKind::Text;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<String>, pairs: &mut Pairs<'a>) {
         push_text(pairs, name, value.as_deref());
@@ -79,7 +79,7 @@ impl Argument<Option<String>> for Plain {
 }
 
 impl Argument<Vec<String>> for Plain {
-    const KIND: Kind = Kind::Texts;
+    const KIND: ParameterKind = ParameterKind::Texts;
 
     fn write<'a>(&self, name: &'a str, value: &'a Vec<String>, pairs: &mut Pairs<'a>) {
         pairs.extend(value.iter().map(|one| (name, Cow::Borrowed(one.as_str()))));
@@ -92,7 +92,7 @@ impl Argument<Vec<String>> for Plain {
 }
 
 impl Argument<bool> for Plain {
-    const KIND: Kind = Kind::Flag;
+    const KIND: ParameterKind = ParameterKind::Flag;
 
     fn write<'a>(&self, name: &'a str, value: &'a bool, pairs: &mut Pairs<'a>) {
         push_flag(pairs, name, *value);
@@ -105,10 +105,10 @@ impl Argument<bool> for Plain {
 }
 
 /// A whole number with the words for what it counts, such as `seconds`.
-pub(super) struct Whole(pub(super) &'static str);
+pub(super) struct WholeNumber(pub(super) &'static str);
 
-impl<T: Copy + Display + FromStr> Argument<Option<T>> for Whole {
-    const KIND: Kind = Kind::Whole;
+impl<T: Copy + Display + FromStr> Argument<Option<T>> for WholeNumber {
+    const KIND: ParameterKind = ParameterKind::Whole;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<T>, pairs: &mut Pairs<'a>) {
         push_number(pairs, name, *value);
@@ -124,7 +124,7 @@ impl<T: Copy + Display + FromStr> Argument<Option<T>> for Whole {
 pub(super) struct Depth;
 
 impl Argument<Option<u32>> for Depth {
-    const KIND: Kind = Kind::Whole;
+    const KIND: ParameterKind = ParameterKind::Whole;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<u32>, pairs: &mut Pairs<'a>) {
         push_number(pairs, name, *value);
@@ -145,7 +145,7 @@ impl Argument<Option<u32>> for Depth {
 pub(super) struct PriceStep;
 
 impl Argument<Option<f64>> for PriceStep {
-    const KIND: Kind = Kind::Number;
+    const KIND: ParameterKind = ParameterKind::Number;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<f64>, pairs: &mut Pairs<'a>) {
         push_number(pairs, name, *value);
@@ -165,7 +165,7 @@ impl Argument<Option<f64>> for PriceStep {
 pub(super) struct UsdQuote;
 
 impl Argument<bool> for UsdQuote {
-    const KIND: Kind = Kind::Flag;
+    const KIND: ParameterKind = ParameterKind::Flag;
 
     fn write<'a>(&self, name: &'a str, value: &'a bool, pairs: &mut Pairs<'a>) {
         push_text(pairs, name, value.then_some("USD"));
@@ -186,7 +186,7 @@ impl Argument<bool> for UsdQuote {
 pub(super) struct Named;
 
 impl Argument<Option<SortDirection>> for Named {
-    const KIND: Kind = Kind::Text;
+    const KIND: ParameterKind = ParameterKind::Text;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<SortDirection>, pairs: &mut Pairs<'a>) {
         push_text(pairs, name, value.map(SortDirection::name));
@@ -209,7 +209,7 @@ impl Argument<Option<SortDirection>> for Named {
 }
 
 impl Argument<Option<GroupBy>> for Named {
-    const KIND: Kind = Kind::Text;
+    const KIND: ParameterKind = ParameterKind::Text;
 
     fn write<'a>(&self, name: &'a str, value: &'a Option<GroupBy>, pairs: &mut Pairs<'a>) {
         push_text(pairs, name, value.map(GroupBy::name));

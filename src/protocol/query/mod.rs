@@ -13,7 +13,7 @@ mod rules;
 mod spelling;
 
 pub use analytics::{AnalyticsAsk, AnalyticsQuery, MarketSummaryQuery, PositionsQuery};
-pub use argument::Kind;
+pub use argument::ParameterKind;
 pub use filters::{FILTER_PARAMETERS, Filters};
 pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSort, MarketsQuery};

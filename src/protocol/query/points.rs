@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::argument::{Argument, Depth, Kind, Named, Plain, PriceStep, UsdQuote, Whole};
+use super::argument::{Argument, Depth, Named, ParameterKind, Plain, PriceStep, UsdQuote, WholeNumber};
 use super::parameters::{Pairs, ParamError};
 use crate::protocol::data_type::{DataType, Selection};
 use crate::protocol::group_by::GroupBy;
@@ -18,7 +18,7 @@ pub struct Parameter {
     /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
     pub argument: Option<&'static str>,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ParameterKind,
     /// What it means.
     pub about: &'static str,
 }
@@ -82,17 +82,17 @@ parameters! {
     raw_symbol: Option<String>, Plain, "rawSymbol", Some("symbol"), "exchange-native symbol";
     normalized_symbol: Option<String>, Plain, "normalizedSymbol", None, "symbol in BASE-QUOTE form; volume profiles only";
     interval: Option<String>, Plain, "interval", Some("interval"), "bucket size";
-    from: Option<i64>, Whole("Unix seconds, a whole number"), "from", Some("start"), "start of the window, Unix seconds; absent: the last `period` seconds up to now";
-    period: Option<i64>, Whole("seconds, a whole number"), "period", Some("period"), "length of the window in seconds; absent or 0: an empty answer";
+    from: Option<i64>, WholeNumber("Unix seconds, a whole number"), "from", Some("start"), "start of the window, Unix seconds; absent: the last `period` seconds up to now";
+    period: Option<i64>, WholeNumber("seconds, a whole number"), "period", Some("period"), "length of the window in seconds; absent or 0: an empty answer";
     sort: Option<SortDirection>, Named, "sortDirection", Some("sort"), "order of the points on the wire: asc or desc; in a URL also 1 or 2";
     gapfill: bool, Plain, "gapfill", Some("gapfill"), "fill missing buckets with the last close";
     group_by: Option<GroupBy>, Named, "transform.groupBy.type", Some("group_by"), "one series over all exchanges: sum, or oi_weighted for funding rates";
     usd: bool, UsdQuote, "transform.normalize.quote", Some("usd"), "values in USD; absent: coin units";
-    funding_interval: Option<i64>, Whole("milliseconds, a whole number"), "transform.normalize.fundingInterval", None, "milliseconds that funding rates are for";
+    funding_interval: Option<i64>, WholeNumber("milliseconds, a whole number"), "transform.normalize.fundingInterval", None, "milliseconds that funding rates are for";
     flatten: bool, Plain, "flatten", None, "heatmaps: flat_points instead of points";
     block_size: Option<f64>, PriceStep, "blockSize", Some("block_size"), "height of a heatmap's or market profile's price level; heatmaps need it";
     max_depth: Option<u32>, Depth, "maxDepth", Some("max_depth"), "price levels of a heatmap, from the best of each side";
-    block_minutes: Option<u32>, Whole("5, 30, 60 or 240"), "tpoBlockSizeMinutes", Some("block_minutes"), "block length of a market profile in minutes: 5, 30, 60 or 240; absent: 30";
+    block_minutes: Option<u32>, WholeNumber("5, 30, 60 or 240"), "tpoBlockSizeMinutes", Some("block_minutes"), "block length of a market profile in minutes: 5, 30, 60 or 240; absent: 30";
     session: Option<String>, Plain, "tpoSession", Some("session"), "session of a market profile: daily, weekly or monthly; absent: follows the interval";
     tenor: Option<String>, Plain, "tenor", Some("tenor"), "tenor of an option summary, such as ONE_W";
     token_name: Option<String>, Plain, "tokenName", Some("token_name"), "token name, recommended together with coin";

@@ -25,7 +25,7 @@ impl PointsQuery {
     /// # Errors
     /// The parameter, what is wrong with it, and what would be right.
     pub fn validate(&self, spec: &TypeSpec, spelling: Spelling) -> Result<(), ParamError> {
-        let rules = Rules { query: self, spec, spelling };
+        let rules = QueryRules { query: self, spec, spelling };
         rules.selection()?;
         rules.transforms()
     }
@@ -36,20 +36,20 @@ impl PointsQuery {
     /// # Errors
     /// As [`validate`](Self::validate).
     pub fn validate_meaning(&self, spec: &TypeSpec, spelling: Spelling) -> Result<(), ParamError> {
-        let rules = Rules { query: self, spec, spelling };
+        let rules = QueryRules { query: self, spec, spelling };
         rules.one_selection()?;
         rules.nothing_unread()
     }
 }
 
 /// A query before the rules of its type.
-struct Rules<'a> {
+struct QueryRules<'a> {
     query: &'a PointsQuery,
     spec: &'a TypeSpec,
     spelling: Spelling,
 }
 
-impl Rules<'_> {
+impl QueryRules<'_> {
     fn refuse(&self, parameter: &'static str, problem: &str) -> Result<(), ParamError> {
         Err(ParamError::new(self.spelling.parameter(parameter), format!("{} {problem}", self.spec.name)))
     }

@@ -6,7 +6,7 @@ use jiff::civil::{Date, Weekday};
 use super::words::{QUOTES, ROLLING_WORDS};
 use crate::clock::SECONDS_PER_DAY;
 use crate::protocol::contract::undated;
-use crate::protocol::exchange::{self, Venue, venue};
+use crate::protocol::exchange::{self, VenueKind, venue};
 
 /// Three letters of each month.
 const MONTHS: [&str; 12] = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
@@ -30,7 +30,7 @@ impl Expiry {
         if let Some((part, text)) = found {
             return (Some(Self { text, part: Some(part) }), base);
         }
-        let derivatives = venue(exchange) == Some(Venue::Derivatives);
+        let derivatives = venue(exchange) == Some(VenueKind::Derivatives);
         // BTC241227
         let digits = base.len() - base.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
         if let (6, true) = (digits, derivatives && base.len() > 6) {

@@ -8,7 +8,7 @@ mod words;
 
 use self::expiry::Expiry;
 use self::words::{BUSD, PERPETUAL_WORDS, QUOTES, ROLLING_WORDS, UST};
-use super::exchange::{self, Venue, contract_usd, venue};
+use super::exchange::{self, VenueKind, contract_usd, venue};
 
 /// Kind of a market (supplement 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
 }
 
 fn category(exchange: &str, parts: &[&str], expiry: Option<&Expiry>) -> Category {
-    let derivatives = venue(exchange) == Some(Venue::Derivatives);
+    let derivatives = venue(exchange) == Some(VenueKind::Derivatives);
     let words = parts.get(1..).unwrap_or_default();
     let dated = expiry.and_then(|expiry| expiry.part);
     if let Some(dated) = dated {
@@ -126,7 +126,7 @@ fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category
     if let Some(quote) = QUOTES.iter().copied().filter(spelt).find(ends) {
         return (base[..base.len() - quote.len()].to_owned(), quote.to_owned());
     }
-    let derivatives = venue(exchange) == Some(Venue::Derivatives);
+    let derivatives = venue(exchange) == Some(VenueKind::Derivatives);
     let coin = base.strip_suffix(PERP).filter(|coin| derivatives && !coin.is_empty());
     (coin.unwrap_or(base).to_owned(), String::new())
 }

@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::protocol::analytics::{
     AnalyticsAnswer, CategoryRow, MarketSummary, OutcomePricing, TraderProfile, UserCategories, UserPosition,
 };
-use crate::protocol::{Market, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
+use crate::protocol::{MarketListing, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 
 const TIME: Timestamp = Timestamp { s: 1, ns: 1 };
 
@@ -15,7 +15,7 @@ fn text() -> String {
 
 /// A page of `/v1/markets`.
 pub(super) fn markets() -> MarketsPage {
-    let market = Market {
+    let market = MarketListing {
         exchange: text(),
         raw_symbol: text(),
         normalized_symbol: text(),

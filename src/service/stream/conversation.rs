@@ -12,12 +12,12 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::production::{Active, Produced, produce};
-use super::socket::{Socket, answer_to, part};
+use super::socket::{ServerSocket, answer_to, part};
 use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
 use crate::service::link::Link;
-use crate::service::shared::Shared;
+use crate::service::shared::ServiceShared;
 
 /// Market time that is sent at a time. Books are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
@@ -28,7 +28,7 @@ const SHORT_FAREWELL: Duration = Duration::from_millis(200);
 const MESSAGES_WITHOUT_KEY: u32 = 100;
 
 /// Why a connection ends.
-pub(super) enum End {
+pub(super) enum ConversationEnd {
     /// The peer went, or the connection broke.
     Gone,
     /// The peer sent a close frame, which is to be answered.
@@ -37,7 +37,7 @@ pub(super) enum End {
     Close(CloseCode, String),
 }
 
-impl End {
+impl ConversationEnd {
     pub(super) fn close(code: CloseCode, reason: &str) -> Self {
         Self::Close(code, reason.to_owned())
     }
@@ -45,9 +45,9 @@ impl End {
 
 /// A connection under way.
 pub(super) struct Conversation {
-    socket: Socket,
+    socket: ServerSocket,
     pub(super) family: Family,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ServiceShared>,
     pub(super) link: Arc<Link>,
     /// Whose key was given.
     pub(super) access: Option<Arc<Access>>,
@@ -62,7 +62,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(socket: Socket, family: Family, shared: Arc<Shared>, link: Arc<Link>) -> Self {
+    pub(super) fn new(socket: ServerSocket, family: Family, shared: Arc<ServiceShared>, link: Arc<Link>) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
         // Whoever has not told a key yet must not keep those out who have one.
@@ -76,9 +76,9 @@ impl Conversation {
         let within = self.shared.stream.farewell_within;
         let (frame, within) = match self.talk().await {
             Ok(never) => match never {},
-            Err(End::Gone) => return,
-            Err(End::Closed) => (None, within),
-            Err(End::Close(code, reason)) => {
+            Err(ConversationEnd::Gone) => return,
+            Err(ConversationEnd::Closed) => (None, within),
+            Err(ConversationEnd::Close(code, reason)) => {
                 let within = if code == CloseCode::Again { within.min(SHORT_FAREWELL) } else { within };
                 (Some(CloseFrame { code, reason: reason.into() }), within)
             }
@@ -88,7 +88,7 @@ impl Conversation {
         let _ = timeout(within, part(&mut self.socket, frame)).await;
     }
 
-    async fn talk(&mut self) -> Result<Infallible, End> {
+    async fn talk(&mut self) -> Result<Infallible, ConversationEnd> {
         let mut next = Instant::now() + self.shared.stream.every;
         let mut behind = false;
         let link = Arc::clone(&self.link);
@@ -101,9 +101,9 @@ impl Conversation {
             }
             tokio::select! {
                 biased;
-                () = link.stopped() => return Err(End::close(CloseCode::Away, "the service stops")),
+                () = link.stopped() => return Err(ConversationEnd::close(CloseCode::Away, "the service stops")),
                 () = link.closing(), if self.access.is_none() => {
-                    return Err(End::close(CloseCode::Again, "the place is needed; tell a key first"));
+                    return Err(ConversationEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
                 // Before the peer, whose message without an end would take all the time that the runtime gives this task.
                 () = sleep_until(next), if !behind => {}
@@ -113,18 +113,21 @@ impl Conversation {
         }
     }
 
-    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), End> {
+    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), ConversationEnd> {
         (self.heard, self.pinged) = (Instant::now(), false);
         if self.access.is_none() {
             self.without_key += 1;
             if self.without_key > MESSAGES_WITHOUT_KEY {
-                return Err(End::close(CloseCode::Policy, "too many messages without a key"));
+                return Err(ConversationEnd::close(CloseCode::Policy, "too many messages without a key"));
             }
         }
         match message {
-            None => Err(End::Gone),
-            Some(Err(error)) => Err(answer_to(&error).map_or(End::Gone, |(code, reason)| End::Close(code, reason))),
-            Some(Ok(Message::Close(_))) => Err(End::Closed),
+            None => Err(ConversationEnd::Gone),
+            Some(Err(error)) => {
+                Err(answer_to(&error)
+                    .map_or(ConversationEnd::Gone, |(code, reason)| ConversationEnd::Close(code, reason)))
+            }
+            Some(Ok(Message::Close(_))) => Err(ConversationEnd::Closed),
             // The library has an answer ready. It is written at once: those of many pings that nobody reads would pile up.
             Some(Ok(Message::Ping(_))) => self.flush().await,
             Some(Ok(Message::Pong(_) | Message::Frame(_))) => Ok(()),
@@ -140,16 +143,16 @@ impl Conversation {
     }
 
     /// Sends a text. A peer that takes nothing for too long is gone, and so is one when the service stops.
-    pub(super) async fn say(&mut self, text: String) -> Result<(), End> {
+    pub(super) async fn say(&mut self, text: String) -> Result<(), ConversationEnd> {
         self.send(Message::Text(text.into())).await
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), End> {
+    async fn send(&mut self, message: Message) -> Result<(), ConversationEnd> {
         let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
         written(deadline, &link, self.socket.send(message)).await
     }
 
-    async fn flush(&mut self) -> Result<(), End> {
+    async fn flush(&mut self) -> Result<(), ConversationEnd> {
         let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
         written(deadline, &link, self.socket.flush()).await
     }
@@ -161,9 +164,9 @@ impl Conversation {
         if self.access.is_some() { deadline } else { deadline.min(self.since + limits.authenticate_within) }
     }
 
-    async fn check_patience(&mut self) -> Result<(), End> {
+    async fn check_patience(&mut self) -> Result<(), ConversationEnd> {
         let limits = self.shared.stream;
-        let close = |reason| Err(End::close(CloseCode::Policy, reason));
+        let close = |reason| Err(ConversationEnd::close(CloseCode::Policy, reason));
         if self.access.is_none() && self.since.elapsed() > limits.authenticate_within {
             return close("no public/authenticate came");
         }
@@ -181,7 +184,7 @@ impl Conversation {
     }
 
     /// Sends what happened since the last time; whether there is more already.
-    async fn send_events(&mut self) -> Result<bool, End> {
+    async fn send_events(&mut self) -> Result<bool, ConversationEnd> {
         let now = self.shared.clock.now();
         let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
             return Ok(false);
@@ -191,7 +194,7 @@ impl Conversation {
         if until <= produced {
             return Ok(false);
         }
-        let broken = End::close(CloseCode::Error, "the service failed at the stream");
+        let broken = ConversationEnd::close(CloseCode::Error, "the service failed at the stream");
         match produce(&self.shared, std::mem::take(&mut self.active), until).await {
             Some(Produced { active, frames }) => {
                 self.active = active;
@@ -206,13 +209,17 @@ impl Conversation {
 }
 
 /// Waits until something is written.
-async fn written(deadline: Instant, link: &Link, writing: impl Future<Output = Result<(), Error>>) -> Result<(), End> {
+async fn written(
+    deadline: Instant,
+    link: &Link,
+    writing: impl Future<Output = Result<(), Error>>,
+) -> Result<(), ConversationEnd> {
     tokio::select! {
         written = timeout_at(deadline, writing) => match written {
             Ok(Ok(())) => Ok(()),
             // A close frame would wait behind what the peer does not take.
-            Ok(Err(_)) | Err(_) => Err(End::Gone),
+            Ok(Err(_)) | Err(_) => Err(ConversationEnd::Gone),
         },
-        () = link.stopped() => Err(End::Gone),
+        () = link.stopped() => Err(ConversationEnd::Gone),
     }
 }

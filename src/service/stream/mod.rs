@@ -21,12 +21,12 @@ use axum::routing::get;
 use self::conversation::Conversation;
 use super::link::Link;
 use super::reply;
-use super::shared::Shared;
+use super::shared::ServiceShared;
 use crate::protocol::ParamError;
 use crate::protocol::stream::Family;
 
 /// The two paths.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<Arc<ServiceShared>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
         let open = move |state, link, request| ready(open(family, state, link, request));
         router.route(family.path(), get(open))
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 
 fn open(
     family: Family,
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServiceShared>>,
     Extension(link): Extension<Arc<Link>>,
     request: Request<Body>,
 ) -> Response<Body> {

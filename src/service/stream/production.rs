@@ -8,7 +8,7 @@ use crate::clock::UnixNanos;
 use crate::encode;
 use crate::market::{StreamEvent, Subscription};
 use crate::protocol::stream::{Frame, StreamPoint};
-use crate::service::shared::Shared;
+use crate::service::shared::ServiceShared;
 
 /// Points of a frame, of what is small.
 const FRAME_POINTS: usize = 50;
@@ -29,7 +29,7 @@ pub(super) struct Produced {
 }
 
 /// The frames of all channels up to `until`, exclusive; `None` when the source fails.
-pub(super) async fn produce(shared: &Shared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
+pub(super) async fn produce(shared: &ServiceShared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
     let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
     let source = Arc::clone(&shared.source);
     let work = move || {

@@ -25,7 +25,7 @@ const READ: usize = 16 * 1024;
 const MAX_UNWRITTEN: usize = 32 << 20;
 
 /// An open WebSocket.
-pub(super) type Socket = WebSocketStream<TokioIo<Upgraded>>;
+pub(super) type ServerSocket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The answer to a handshake, and the connection to be; or the refusal of a request that is none.
 #[allow(clippy::result_large_err)] // once a connection
@@ -46,7 +46,7 @@ pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Respons
 }
 
 /// The WebSocket over a connection that has shaken hands.
-pub(super) async fn over(upgraded: Upgraded) -> Socket {
+pub(super) async fn over(upgraded: Upgraded) -> ServerSocket {
     let limits = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
         .max_frame_size(Some(MAX_MESSAGE))
@@ -70,7 +70,7 @@ pub(super) fn answer_to(error: &Error) -> Option<(CloseCode, String)> {
 /// Ends a connection: the close frame, unless the peer's own is what is to be answered, which the library does while it
 /// reads on; then the end of writing. What the peer still sends is read and thrown away: closing over it would make the
 /// system take back what the peer has not read yet. The caller limits the time.
-pub(super) async fn part(socket: &mut Socket, frame: Option<CloseFrame>) {
+pub(super) async fn part(socket: &mut ServerSocket, frame: Option<CloseFrame>) {
     if frame.is_some() {
         // First the answer to a ping that waits: the library would write it behind the close frame.
         if socket.flush().await.is_err() || socket.send(Message::Close(frame)).await.is_err() {

@@ -51,13 +51,13 @@ const HARMLESS: [&str; 22] = [
 
 /// Whose protocol a store speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::archive::points) enum Kind {
+pub(in crate::archive::points) enum StoreProtocol {
     S3,
     Google,
     Azure,
 }
 
-impl Kind {
+impl StoreProtocol {
     /// By the scheme of an address.
     fn find(scheme: &str) -> Option<Self> {
         match scheme {
@@ -90,7 +90,7 @@ impl Kind {
 /// A place in an object store, and how to get there.
 pub(in crate::archive::points) struct Address {
     pub(super) text: String,
-    pub(super) kind: Kind,
+    pub(super) kind: StoreProtocol,
     /// The bucket's address.
     bucket: String,
     /// Where in the bucket the archive lies.
@@ -116,14 +116,14 @@ impl Address {
             return bad(format!("archive: no address of an object store; addresses are {known}"));
         };
         let scheme = scheme.to_ascii_lowercase();
-        let Some(kind) = Kind::find(&scheme) else {
+        let Some(kind) = StoreProtocol::find(&scheme) else {
             let scheme = redacted(&scheme);
             return bad(format!("archive: {scheme}:// is neither a folder nor an object store; addresses are {known}"));
         };
         let (host, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         // Hadoop's way of writing Azure's addresses has the container where others have a user.
         let user = host.rsplit_once('@').map(|(user, _)| user);
-        if user.is_some_and(|user| kind != Kind::Azure || user.contains(':')) || rest.contains(['?', '#']) {
+        if user.is_some_and(|user| kind != StoreProtocol::Azure || user.contains(':')) || rest.contains(['?', '#']) {
             let places = kind.credentials();
             return bad(format!(
                 "archive: an address of {scheme}:// holds a bucket and a prefix and nothing else; credentials come from \
@@ -179,15 +179,15 @@ impl Address {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let retry = RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES, retry_timeout: RETRY };
         let opened = match self.kind {
-            Kind::S3 => {
+            StoreProtocol::S3 => {
                 let builder = AmazonS3Builder::from_env().with_url(&self.bucket).with_retry(retry);
                 self.set(builder, AmazonS3Builder::with_config)?.build().map(|store| Arc::new(store) as _)
             }
-            Kind::Google => {
+            StoreProtocol::Google => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_url(&self.bucket).with_retry(retry);
                 self.set(builder, GoogleCloudStorageBuilder::with_config)?.build().map(|store| Arc::new(store) as _)
             }
-            Kind::Azure => {
+            StoreProtocol::Azure => {
                 let builder = MicrosoftAzureBuilder::from_env().with_url(&self.bucket).with_retry(retry);
                 self.set(builder, MicrosoftAzureBuilder::with_config)?.build().map(|store| Arc::new(store) as _)
             }

@@ -15,7 +15,7 @@ const OFTEN: u32 = 20;
 const LONG: i64 = 60 * SECOND;
 
 /// Waits; a test passes one that moves its clock.
-pub(in crate::archive::points) type Pause = Arc<dyn Fn(Duration) + Send + Sync>;
+pub(in crate::archive::points) type ContestPause = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// A change that is begun anew when another writer came before.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(in crate::archive::points) struct Contest {
 
 impl Contest {
     /// Another one came before: waits; `false` when it is time to give up.
-    pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &Pause) -> bool {
+    pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &ContestPause) -> bool {
         let now = clock.now();
         let since = *self.since.get_or_insert(now);
         if self.late >= OFTEN && now.since(since) >= LONG {

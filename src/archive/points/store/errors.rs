@@ -2,7 +2,7 @@
 
 use object_store::Error;
 
-use super::address::Kind;
+use super::address::StoreProtocol;
 use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
 
@@ -17,7 +17,7 @@ pub(super) fn is_bucket_missing(error: &Error) -> bool {
 }
 
 /// The fault of an error about an object.
-pub(super) fn fault(kind: Kind, url: &str, secrets: &Secrets, error: &Error) -> ArchiveFault {
+pub(super) fn fault(kind: StoreProtocol, url: &str, secrets: &Secrets, error: &Error) -> ArchiveFault {
     let message = match said(error) {
         Some((code, message)) if message.is_empty() => code,
         Some((code, message)) => format!("{code}: {message}"),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
-use super::operations::{Found, Lock, Staged, Store, Version, aside, own};
+use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
 use crate::archive::plain_file::{open_plain, open_plain_with, plain};
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
@@ -28,7 +28,7 @@ pub(in crate::archive::points) struct Folder {
 }
 
 /// A file beside the data.
-struct Unplaced {
+struct UnplacedFile {
     file: NamedTempFile,
     path: PathBuf,
     name: String,
@@ -92,7 +92,7 @@ impl Folder {
         names.iter().filter(|name| owner_of(name) == Some(owner)).try_for_each(|name| self.remove(name))
     }
 
-    fn unplaced(&self, owner: &str, name: &str, bytes: &[u8]) -> Result<Unplaced, ArchiveFault> {
+    fn unplaced(&self, owner: &str, name: &str, bytes: &[u8]) -> Result<UnplacedFile, ArchiveFault> {
         let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
         let path = self.path(name)?;
         let folder = self.path(&own("unfinished"))?;
@@ -103,11 +103,11 @@ impl Folder {
             // A temporary file is private; the finished one is as readable as its folder.
             file.as_file().set_permissions(permissions).map_err(bad)?;
         }
-        Ok(Unplaced { file, path, name: name.to_owned() })
+        Ok(UnplacedFile { file, path, name: name.to_owned() })
     }
 }
 
-impl Store for Folder {
+impl ArchiveStore for Folder {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
         match self.read_file(name)? {
             Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
@@ -258,7 +258,7 @@ fn owner_of(name: &str) -> Option<&str> {
     (is_key(owner) && is_random(random)).then_some(owner)
 }
 
-impl Staged for Unplaced {
+impl Staged for UnplacedFile {
     fn place(self: Box<Self>, _seen: &Version) -> Result<Version, ArchiveFault> {
         let bad = |error: &dyn ToString| ArchiveFault::access(&self.name, error);
         if let Some(folder) = self.path.parent() {

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use super::background;
 use super::objects::Objects;
-use super::operations::{Found, Lock, Store, Version, own};
-use super::watch::Watch;
+use super::operations::{ArchiveStore, Found, Lock, Version, own};
+use super::watch::LockWatch;
 
 use crate::archive::points::fault::ArchiveFault;
 
@@ -102,7 +102,7 @@ impl Objects {
                 over
             }
             _ => {
-                watches.insert(lock.to_owned(), Watch { version: version.clone(), since: now });
+                watches.insert(lock.to_owned(), LockWatch { version: version.clone(), since: now });
                 false
             }
         }

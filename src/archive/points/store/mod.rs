@@ -17,4 +17,4 @@ pub(super) use address::Address;
 pub(super) use contest::Contest;
 pub(super) use folder::Folder;
 pub(super) use objects::Objects;
-pub(super) use operations::{Found, Lock, Staged, Store, Version, own};
+pub(super) use operations::{ArchiveStore, Found, Lock, Staged, Version, own};

@@ -16,11 +16,11 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutO
 
 use super::address::Address;
 use super::background;
-use super::contest::{Contest, Pause};
+use super::contest::{Contest, ContestPause};
 use super::errors::{fault, is_bucket_missing};
-use super::operations::{Found, Lock, Staged, Store, Version, aside, own};
+use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
 use super::secrets::Secrets;
-use super::watch::Watch;
+use super::watch::LockWatch;
 
 use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
@@ -32,10 +32,10 @@ const LOOK: Duration = Duration::from_millis(250);
 /// A prefix of an object store.
 #[derive(Clone)]
 pub(in crate::archive::points) struct Objects {
-    inner: Arc<Inner>,
+    inner: Arc<ObjectsInner>,
 }
 
-struct Inner {
+struct ObjectsInner {
     address: Address,
     /// As they were when the store was opened: the environment may change.
     secrets: Secrets,
@@ -44,15 +44,15 @@ struct Inner {
     /// Time without a sign of life after which a writer counts as gone.
     lease: Duration,
     clock: SharedClock,
-    pause: Pause,
+    pause: ContestPause,
     /// Locks that others have.
-    watches: Mutex<HashMap<String, Watch>>,
+    watches: Mutex<HashMap<String, LockWatch>>,
     /// Whether the store was seen to refuse what it must.
     heeds: AtomicBool,
 }
 
 /// A file that is not yet in place.
-struct Unplaced {
+struct UnplacedObject {
     store: Objects,
     name: String,
     bytes: Bytes,
@@ -79,11 +79,11 @@ impl Objects {
         opened: Arc<dyn ObjectStore>,
         lease: Duration,
         clock: SharedClock,
-        pause: Pause,
+        pause: ContestPause,
     ) -> Self {
         let opened = Mutex::new((std::process::id(), opened));
         let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
-        Self { inner: Arc::new(Inner { address, secrets, opened, lease, clock, pause, watches, heeds }) }
+        Self { inner: Arc::new(ObjectsInner { address, secrets, opened, lease, clock, pause, watches, heeds }) }
     }
 
     pub(super) fn lease(&self) -> Duration {
@@ -94,7 +94,7 @@ impl Objects {
         self.inner.clock.now()
     }
 
-    pub(super) fn watches(&self) -> MutexGuard<'_, HashMap<String, Watch>> {
+    pub(super) fn watches(&self) -> MutexGuard<'_, HashMap<String, LockWatch>> {
         self.inner.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -222,7 +222,7 @@ impl Objects {
     }
 }
 
-impl Store for Objects {
+impl ArchiveStore for Objects {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
         self.find(name, get)
     }
@@ -268,7 +268,7 @@ impl Store for Objects {
     }
 
     fn stage(&self, _owner: &str, name: &str, bytes: Vec<u8>) -> Result<Box<dyn Staged>, ArchiveFault> {
-        Ok(Box::new(Unplaced { store: self.clone(), name: name.to_owned(), bytes: Bytes::from(bytes) }))
+        Ok(Box::new(UnplacedObject { store: self.clone(), name: name.to_owned(), bytes: Bytes::from(bytes) }))
     }
 
     fn removes(&self) -> bool {
@@ -307,7 +307,7 @@ impl Store for Objects {
     }
 }
 
-impl Staged for Unplaced {
+impl Staged for UnplacedObject {
     fn place(self: Box<Self>, seen: &Version) -> Result<Version, ArchiveFault> {
         self.store.put(&self.name, &self.bytes, seen)
     }

@@ -51,7 +51,7 @@ pub(in crate::archive::points) trait Lock: Debug + Send {
 }
 
 /// A local folder or an object store.
-pub(in crate::archive::points) trait Store: Debug + Send + Sync {
+pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
     /// A file; `None` where there is none.
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault>;
 
@@ -74,7 +74,7 @@ pub(in crate::archive::points) trait Store: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Writes a whole file where there is none; `false` where there is one. `owner` as in [`Store::stage`].
+    /// Writes a whole file where there is none; `false` where there is one. `owner` as in [`ArchiveStore::stage`].
     fn create(&self, owner: &str, name: &str, bytes: Vec<u8>) -> Result<bool, ArchiveFault>;
 
     /// Readies a file beside the data. `owner` names it, so that what a dead process left is found.
@@ -83,7 +83,7 @@ pub(in crate::archive::points) trait Store: Debug + Send + Sync {
     /// Whether files can go without the risk that what goes is not what was looked at.
     fn removes(&self) -> bool;
 
-    /// Removes a file; one that is not there is fine. Only of a store that [removes](Store::removes).
+    /// Removes a file; one that is not there is fine. Only of a store that [removes](ArchiveStore::removes).
     fn remove(&self, name: &str) -> Result<(), ArchiveFault>;
 
     /// Keeps what was found where nobody reads it as data; tells that place, and what stands at the name now.

@@ -5,7 +5,7 @@ use object_store::UpdateVersion;
 
 /// Somebody else's lock, as it was first seen.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct LockWatch {
     pub(super) version: UpdateVersion,
     /// When, by the looker's clock.
     pub(super) since: UnixNanos,

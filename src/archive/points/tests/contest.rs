@@ -10,11 +10,11 @@ use crate::archive::points::store::{Contest, Lock, Staged, Version};
 use crate::clock::{Clock, ManualClock, UnixMicros};
 
 /// What others do at a name before it is read, or before it is put in place.
-type Meddle = Box<dyn Fn(&dyn Store, &str) + Send + Sync>;
+type Meddle = Box<dyn Fn(&dyn ArchiveStore, &str) + Send + Sync>;
 
 /// A store in which others do something at every look or change.
 struct Meddled {
-    store: Box<dyn Store>,
+    store: Box<dyn ArchiveStore>,
     before_read: Meddle,
     before_place: Meddle,
 }
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Meddled {
     }
 }
 
-impl Store for Meddled {
+impl ArchiveStore for Meddled {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
         (self.before_read)(&*self.store, name);
         self.store.read(name)
@@ -87,7 +87,7 @@ fn raced() -> (Archive, Arc<AtomicU32>, Arc<Mutex<Vec<Duration>>>, Arc<ManualClo
     let lease = Duration::from_secs(3_600);
     let store = Objects::with(address, Arc::new(InMemory::new()), lease, Arc::clone(&clock) as _, Arc::new(pause));
     let left = Arc::clone(&ahead);
-    let touch = move |store: &dyn Store, name: &str| {
+    let touch = move |store: &dyn ArchiveStore, name: &str| {
         let is_ahead = |left: u32| left.checked_sub(1);
         if name.contains("/ledger/") && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_ahead).is_ok() {
             let Found { bytes, version } = store.read(name).unwrap().unwrap();
@@ -148,8 +148,8 @@ fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     // As a writer leaves it that is killed when the file is in its place and the ledger does not say so yet.
     let name = part_name(&key(), "1970-01-01");
     let bytes = std::fs::read(archive.path().join(&name)).unwrap();
-    let mut announced = Ledger::new(&key());
-    let part = Part::of(&bytes, 2);
+    let mut announced = KeyLedger::new(&key());
+    let part = LedgerPart::of(&bytes, 2);
     announced
         .pending
         .insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(UnixMicros(AT)), None));
@@ -157,7 +157,7 @@ fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     assert_eq!(archive.read(&key(), window(0, 2)).unwrap(), closes(&[0, 1], 0.5));
     // Somebody deletes the archive, and the file goes after the first look at it.
     let looks = AtomicU32::new(0);
-    let vanish = move |store: &dyn Store, read: &str| {
+    let vanish = move |store: &dyn ArchiveStore, read: &str| {
         if read.ends_with(".parquet") && looks.fetch_add(1, Ordering::SeqCst) == 1 {
             store.remove(read).unwrap();
         }

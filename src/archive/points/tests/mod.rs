@@ -14,8 +14,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::checksum::sha256;
-use super::ledger::{Ledger, Part, Pending, part_name};
-use super::store::{Address, Folder, Found, Objects, Store, own};
+use super::ledger::{KeyLedger, LedgerPart, Pending, part_name};
+use super::store::{Address, ArchiveStore, Folder, Found, Objects, own};
 use super::*;
 use crate::clock::{SECOND, UnixMicros, Window};
 use crate::columns::{Column, Series, join};
@@ -35,8 +35,8 @@ fn query() -> PointsQuery {
     }
 }
 
-fn key() -> Key {
-    Key::new("https://host", &query()).unwrap()
+fn key() -> ArchiveKey {
+    ArchiveKey::new("https://host", &query()).unwrap()
 }
 
 fn archive() -> (TempDir, Archive) {
@@ -113,10 +113,10 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let parts = ["1970-01-01", "1970-02-01"];
     let ledger = ledger::name(&key().name);
     // The ledger of the first step: what is there, and what is coming.
-    let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
+    let mut announced = KeyLedger::parse(&key().name, &old[&ledger]).unwrap();
     for (partition, window) in parts.iter().zip(ask) {
         let bytes = &new[&part_name(&key(), partition)];
-        let part = Part::of(bytes, 2);
+        let part = LedgerPart::of(bytes, 2);
         announced
             .pending
             .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));
@@ -161,7 +161,7 @@ fn a_file_that_a_killed_writer_removed_is_no_problem() {
     let (_folder, archive) = archive();
     key_writer(&archive).commit(&[window(0, 2)], &closes(&[0, 1], 0.5), UnixMicros(AT)).unwrap();
     let path = archive.path().join(ledger::name(&key().name));
-    let mut announced = Ledger::parse(&key().name, &std::fs::read(&path).unwrap()).unwrap();
+    let mut announced = KeyLedger::parse(&key().name, &std::fs::read(&path).unwrap()).unwrap();
     announced.pending.insert("1970-01-01".to_owned(), Pending::new(None, &[window(0, 2)], Some(UnixMicros(AT)), None));
     std::fs::write(&path, announced.seal()).unwrap();
     assert!(archive.verify().unwrap().problems.is_empty());
@@ -175,18 +175,18 @@ fn one_writer_at_a_time_holds_a_key() {
     let (_folder, archive) = archive();
     let first = key_writer(&archive);
     assert!(archive.try_writer(&key()).unwrap().is_none());
-    let other = Key::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
+    let other = ArchiveKey::new("https://host", &PointsQuery { usd: true, ..query() }).unwrap();
     assert!(archive.try_writer(&other).unwrap().is_some());
     drop(first);
     assert!(archive.try_writer(&key()).unwrap().is_some());
-    let foreign = Key::new("https://elsewhere", &query()).unwrap();
+    let foreign = ArchiveKey::new("https://elsewhere", &query()).unwrap();
     assert!(matches!(archive.try_writer(&foreign), Err(ArchiveFault::Source { .. })));
 }
 
 #[test]
 fn several_rows_of_one_time_stay_several() {
     let query = PointsQuery { data_type: "TOKEN_SUPPLY_AGG".into(), interval: Some("DAY".into()), ..query() };
-    let key = Key::new("https://host", &query).unwrap();
+    let key = ArchiveKey::new("https://host", &query).unwrap();
     let (_folder, archive) = archive();
     let mut writer = archive.try_writer(&key).unwrap().unwrap();
     let rows = closes(&[0, 0, 24], 0.5);

@@ -188,10 +188,10 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         writer.commit(&ask, &after, UnixMicros(AT)).unwrap();
         let new = shared.files();
         // Back to the ledger of the first step, with some of the files in place.
-        let mut announced = Ledger::parse(&key().name, &old[&ledger]).unwrap();
+        let mut announced = KeyLedger::parse(&key().name, &old[&ledger]).unwrap();
         for (place, (partition, window)) in parts.iter().zip(ask).enumerate() {
             let name = part_name(&key(), partition);
-            let part = Part::of(&new[&name], 2);
+            let part = LedgerPart::of(&new[&name], 2);
             announced
                 .pending
                 .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));

@@ -15,8 +15,8 @@ fn query_of(data_type: &str, interval: &str) -> PointsQuery {
     PointsQuery { data_type: data_type.into(), interval: Some(interval.into()), ..query() }
 }
 
-fn key_of(data_type: &str, interval: &str) -> Key {
-    Key::new("https://host", &query_of(data_type, interval)).unwrap()
+fn key_of(data_type: &str, interval: &str) -> ArchiveKey {
+    ArchiveKey::new("https://host", &query_of(data_type, interval)).unwrap()
 }
 
 /// A double of any kind, the same each time.
@@ -74,7 +74,7 @@ fn are_placed(archive: &Archive, window: Window) -> bool {
 }
 
 /// Compares a window with what the files' series are when they are joined.
-fn check(archive: &Archive, key: &Key, window: Window) -> usize {
+fn check(archive: &Archive, key: &ArchiveKey, window: Window) -> usize {
     let parts = data(archive).into_iter().map(|bytes| part_file::series("a file", bytes, None).unwrap()).collect();
     let (mut known, mut read) = (joined(key, parts, &[window]).unwrap(), archive.read(key, window).unwrap());
     // Bits: NaN equals NaN, and not every NaN every other.

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use super::*;
 use crate::clock::UnixMicros;
-use crate::columns::{Column, Name};
+use crate::columns::{Column, ColumnName};
 use crate::decode::{PointsDecoder, points, settled};
 
 /// Names that differ by case, by spelling, or not from the columns of known fields; and a plain one, which comes often.
@@ -108,7 +108,7 @@ fn as_sent(body: &str) -> Vec<Series> {
 }
 
 /// Equality of bits.
-fn bits(columns: &[(Name, Column)]) -> String {
+fn bits(columns: &[(ColumnName, Column)]) -> String {
     let spelt = |column: &Column| match column {
         Column::Float(values) => format!("{:?}", values.iter().map(|value| value.to_bits()).collect::<Vec<_>>()),
         Column::Rows(rows) => format!("{:?} {}", rows.offsets, bits(&rows.columns)),
@@ -166,7 +166,7 @@ fn answers_that_are_kept_in_any_order_are_read_as_one_answer() {
         let whole = body(data_type, &rows);
         let (_folder, archive) = archive();
         let query = PointsQuery { data_type: data_type.into(), ..query() };
-        let Some(key) = Key::new("https://host", &query) else { continue };
+        let Some(key) = ArchiveKey::new("https://host", &query) else { continue };
         let mut writer = archive.try_writer(&key).unwrap().unwrap();
         let mut bounds: Vec<i64> = (0..random.usize(..6)).map(|_| random.i64(1..HOURS)).chain([0, HOURS]).collect();
         bounds.sort_unstable();

@@ -162,7 +162,7 @@ fn damaged_buckets_that_are_asked_again_are_no_vintage_and_are_known_anew() {
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// The files before and after a replacement, and the ledger that announces it.
-fn steps(archive: &Archive) -> (Files, Files, Ledger) {
+fn steps(archive: &Archive) -> (Files, Files, KeyLedger) {
     let ask = [window(0, 2), window(MONTH, MONTH + 2)];
     let mut writer = key_writer(archive);
     writer.commit(&ask, &closes(&[0, 1, MONTH, MONTH + 1], 0.5), UnixMicros(AT)).unwrap();
@@ -171,7 +171,7 @@ fn steps(archive: &Archive) -> (Files, Files, Ledger) {
     drop(writer);
     let new = files(archive.path());
     let name = ledger::name(&key().name);
-    let (before, after) = [&old, &new].map(|files| Ledger::parse(&key().name, &files[&name]).unwrap()).into();
+    let (before, after) = [&old, &new].map(|files| KeyLedger::parse(&key().name, &files[&name]).unwrap()).into();
     let mut announced = before.clone();
     for ((partition, window), vintage) in ["1970-01-01", "1970-02-01"].iter().zip(ask).zip(&after.vintages) {
         let pending = Pending::new(
@@ -292,8 +292,8 @@ fn a_compaction_that_stops_anywhere_is_brought_to_its_end() {
     drop(writer);
     let after = files(archive.path());
     let name = ledger::name(&key().name);
-    let mut going = Ledger::parse(&key().name, &after[&name]).unwrap();
-    going.going = Ledger::parse(&key().name, &before[&name]).unwrap().vintages.into_keys().collect();
+    let mut going = KeyLedger::parse(&key().name, &after[&name]).unwrap();
+    going.going = KeyLedger::parse(&key().name, &before[&name]).unwrap().vintages.into_keys().collect();
     assert_eq!(going.going.len(), 2);
     for gone in 0..=2 {
         for (name, bytes) in &before {

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use self::begin::Begin;
 use self::book::Sides;
-use self::rows::{Dump, Row};
+use self::rows::{RecordedDump, RecordedRow};
 use super::event::Event;
 use super::gap::Gap;
 use crate::archive::{ArchiveError, LinesFile};
@@ -39,7 +39,7 @@ const LONGEST_NAME: usize = 200;
 /// Where an event goes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct DayKey {
-    dump: Dump,
+    dump: RecordedDump,
     exchange: String,
     symbol: String,
     /// Unix day.
@@ -61,7 +61,7 @@ struct Day {
 }
 
 #[derive(Default)]
-struct State {
+struct RecorderState {
     days: HashMap<DayKey, Day>,
     turn: u64,
     rows: u64,
@@ -75,7 +75,7 @@ pub(super) struct Recorder {
     clock: SharedClock,
     /// Symbols that are recorded, by exchange: a service that tells of others writes into none of their files.
     markets: HashMap<String, HashSet<String>>,
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
 }
 
 impl Recorder {
@@ -91,8 +91,8 @@ impl Recorder {
         let mut markets: HashMap<String, HashSet<String>> = HashMap::new();
         for channel in channels {
             markets.entry(channel.exchange.clone()).or_default().insert(channel.symbol.clone());
-            if ChannelKind::find(&channel.kind).and_then(Dump::of).is_none() {
-                let kinds = Dump::KINDS.map(|kind| kind.spec().name).join(", ");
+            if ChannelKind::find(&channel.kind).and_then(RecordedDump::of).is_none() {
+                let kinds = RecordedDump::KINDS.map(|kind| kind.spec().name).join(", ");
                 let problem = format!(
                     "record: {} is no raw data that can be ingested; record {kinds}, of which the service makes the rest",
                     channel.kind
@@ -174,7 +174,7 @@ impl Recorder {
     }
 
     /// The file of a market and day, opened where it is not.
-    fn day<'a>(&self, state: &'a mut State, key: &DayKey) -> Result<&'a mut Day, ArchiveError> {
+    fn day<'a>(&self, state: &'a mut RecorderState, key: &DayKey) -> Result<&'a mut Day, ArchiveError> {
         state.turn += 1;
         let day = match state.days.entry(key.clone()) {
             Entry::Occupied(there) => there.into_mut(),
@@ -195,12 +195,12 @@ impl Recorder {
         LinesFile::add_line(&self.folder.join(RECORDING), ABOUT, &line.to_string())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RecorderState {
     /// Closes the files that were used longest ago, where too many are open.
     fn close_some(&mut self) {
         if self.days.len() > MOST_OPEN {
@@ -213,7 +213,7 @@ impl State {
 }
 
 impl Day {
-    fn of(file: LinesFile, dump: Dump, tail: &str) -> Self {
+    fn of(file: LinesFile, dump: RecordedDump, tail: &str) -> Self {
         Self {
             file,
             pending: String::new(),
@@ -229,7 +229,7 @@ impl Day {
     }
 
     /// Adds the rows of an event to those that wait, and tells how many.
-    fn add(&mut self, key: &DayKey, row: &Row<'_>, now: UnixNanos) -> u64 {
+    fn add(&mut self, key: &DayKey, row: &RecordedRow<'_>, now: UnixNanos) -> u64 {
         let DayKey { exchange, symbol, .. } = key;
         let begin = Begin { exchange, symbol, time: row.time, now };
         match &row.what {
@@ -249,10 +249,10 @@ impl Day {
 }
 
 /// Where an event goes and what it says there; `None` for one that cannot be a row.
-fn placed(event: &Event) -> Option<(DayKey, Row<'_>)> {
-    let dump = ChannelKind::find(event.kind()).and_then(Dump::of)?;
+fn placed(event: &Event) -> Option<(DayKey, RecordedRow<'_>)> {
+    let dump = ChannelKind::find(event.kind()).and_then(RecordedDump::of)?;
     let (exchange, symbol) = (event.exchange(), event.symbol());
-    let row = Row::of(dump, event)?;
+    let row = RecordedRow::of(dump, event)?;
     let day = row.time.day();
     let key = || DayKey { dump, exchange: exchange.to_owned(), symbol: symbol.to_owned(), day };
     (is_name(exchange) && is_name(symbol)).then(|| (key(), row))

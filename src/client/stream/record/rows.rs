@@ -18,14 +18,14 @@ const TICKER_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,funding_t
 
 /// A kind of dump that is recorded of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Dump {
+pub(super) enum RecordedDump {
     Trades,
     Liquidations,
     Tickers,
     BookChanges,
 }
 
-impl Dump {
+impl RecordedDump {
     /// The channels that carry raw data.
     pub(super) const KINDS: [ChannelKind; 5] = [
         ChannelKind::Trade,
@@ -70,7 +70,7 @@ impl Dump {
 }
 
 /// An event as a row, or several, of one time.
-pub(super) struct Row<'a> {
+pub(super) struct RecordedRow<'a> {
     /// Unix microseconds.
     pub(super) time: UnixNanos,
     pub(super) what: What<'a>,
@@ -95,13 +95,13 @@ pub(super) enum What<'a> {
     },
 }
 
-impl<'a> Row<'a> {
+impl<'a> RecordedRow<'a> {
     /// `None` for an event that lacks what its row needs.
-    pub(super) fn of(dump: Dump, event: &'a Event) -> Option<Self> {
+    pub(super) fn of(dump: RecordedDump, event: &'a Event) -> Option<Self> {
         let time = event.time()?;
         let value = |name: &str| event.values.get(name).and_then(number);
         let what = match dump {
-            Dump::Trades | Dump::Liquidations => What::Trade {
+            RecordedDump::Trades | RecordedDump::Liquidations => What::Trade {
                 id: event.id().filter(|id| is_plain(id)).unwrap_or_default(),
                 side: match event.series.get("side").and_then(Value::as_str)? {
                     "BUY" => "buy",
@@ -112,11 +112,13 @@ impl<'a> Row<'a> {
                 // What is left out is 0 (service.md 7).
                 amount: value("amount").unwrap_or(0.0),
             },
-            Dump::Tickers if event.kind() == ChannelKind::OpenInterest.spec().name => {
+            RecordedDump::Tickers if event.kind() == ChannelKind::OpenInterest.spec().name => {
                 What::OpenInterest(value("openInterest")?)
             }
-            Dump::Tickers => What::Funding { rate: value("fundingRate"), predicted: value("predictedFundingRate") },
-            Dump::BookChanges => {
+            RecordedDump::Tickers => {
+                What::Funding { rate: value("fundingRate"), predicted: value("predictedFundingRate") }
+            }
+            RecordedDump::BookChanges => {
                 let side = |name: &str| match event.values.get(name) {
                     None | Some(Value::Null) => Some(Vec::new()),
                     Some(Value::Array(levels)) if levels.len() % 2 == 0 => levels.iter().map(number).collect(),

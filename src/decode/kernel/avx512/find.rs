@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::super::literal::{Literal, PIECE};
-use super::super::{ONCE, Span, scalar};
+use super::super::{ListSpan, ONCE, scalar};
 use crate::columns;
 
 /// Bytes between what is looked through and what is asked of memory: a stretch, as the callers have it.
@@ -172,7 +172,7 @@ avx512! {
     }
 
     /// See [`super::super::Kernel::lists`].
-    pub(in super::super) fn lists(places: &[u32], spans: &[Span], befores: &mut [u32], ends: &mut [u32]) -> usize {
+    pub(in super::super) fn lists(places: &[u32], spans: &[ListSpan], befores: &mut [u32], ends: &mut [u32]) -> usize {
         const { assert!(ONCE == 32) };
         let room = befores.len().min(ends.len());
         let mut at = 0;

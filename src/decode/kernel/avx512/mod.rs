@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::slow;
+use super::fallback;
 
 /// Compiles functions for the instructions that this folder needs; [`supported`] asks for the same.
 macro_rules! avx512 {
@@ -16,11 +16,11 @@ macro_rules! avx512 {
     };
 }
 
+mod decimal16;
+mod decimal20;
+mod decimal31;
 mod find;
-mod long;
-mod near;
-mod short;
-mod tiny;
+mod int4;
 
 pub(super) use find::{ascend, index, index_closers, index_list, index_rows, list_end, lists, same};
 
@@ -51,7 +51,7 @@ const MOST: u32 = 13;
 const FEW: usize = 3;
 
 /// Numbers that the short path left, and a group's worth of room behind them.
-struct Queue {
+struct LeftNumbers {
     starts: [MaybeUninit<u32>; BATCH + 8],
     ends: [MaybeUninit<u32>; BATCH + 8],
     length: usize,
@@ -127,7 +127,7 @@ avx512! {
             // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
             return unsafe { super::x86::avx2::floats(bytes, befores, skip, ends, out) };
         }
-        let mut queue = Queue {
+        let mut queue = LeftNumbers {
             starts: [MaybeUninit::uninit(); BATCH + 8],
             ends: [MaybeUninit::uninit(); BATCH + 8],
             length: 0,
@@ -160,7 +160,7 @@ avx512! {
                     last_ends[..rest].copy_from_slice(&ends[whole..]);
                     let tokens =
                         Tokens { base: bytes.as_ptr(), befores: last_befores.as_ptr(), skip, ends: last_ends.as_ptr() };
-                    let read = short::read(tokens.base, tokens.ends, tokens.lengths(0));
+                    let read = decimal16::read(tokens.base, tokens.ends, tokens.lengths(0));
                     group(&tokens, 0, &read, values.as_mut_ptr(), whole / 8, (1u8 << rest) - 1, &mut queue);
                     out[whole..].iter_mut().zip(values).for_each(|(out, value)| _ = out.write(value));
                 }
@@ -183,8 +183,8 @@ avx512! {
     /// [`floats`]; the queue has room.
     #[inline]
     unsafe fn groups(
-        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<short::Digits>; BATCH / 8], out: &mut [MaybeUninit<f64>],
-        queue: &mut Queue,
+        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
+        out: &mut [MaybeUninit<f64>], queue: &mut LeftNumbers,
     ) {
         let out = out.as_chunks_mut::<8>().0;
         let mut pending = u64::MAX.unbounded_shr(64 - out.len() as u32);
@@ -193,14 +193,14 @@ avx512! {
             if tiny {
                 for (group, out) in out.iter_mut().enumerate() {
                     let ends = tokens.ends.add(group * 8);
-                    if let Some(values) = tiny::eight(tokens.base, ends, tokens.lengths(group)) {
+                    if let Some(values) = int4::eight(tokens.base, ends, tokens.lengths(group)) {
                         _mm512_storeu_pd(out.as_mut_ptr().cast(), values);
                         pending &= !(1 << group);
                     }
                 }
             }
             for group in ones(pending) {
-                digits[group].write(short::read(tokens.base, tokens.ends.add(group * 8), tokens.lengths(group)));
+                digits[group].write(decimal16::read(tokens.base, tokens.ends.add(group * 8), tokens.lengths(group)));
             }
             for at in ones(pending) {
                 let place = out.as_mut_ptr().add(at).cast();
@@ -216,11 +216,12 @@ avx512! {
     /// Eight tokens; room in `out` and in the queue.
     #[inline]
     unsafe fn group(
-        tokens: &Tokens, at: usize, digits: &short::Digits, out: *mut f64, place: usize, inside: u8, queue: &mut Queue,
+        tokens: &Tokens, at: usize, digits: &decimal16::Digits16, out: *mut f64, place: usize, inside: u8,
+        queue: &mut LeftNumbers,
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let (values, failed) = short::doubles(digits, tokens.lengths(at));
+            let (values, failed) = decimal16::doubles(digits, tokens.lengths(at));
             _mm512_storeu_pd(out, values);
             let failed = failed & inside;
             if failed != 0 {
@@ -240,7 +241,7 @@ avx512! {
     ///
     /// # Safety
     /// The queue was filled by [`group`].
-    unsafe fn drain(bytes: &[u8], queue: &mut Queue, out: &mut [MaybeUninit<f64>]) -> bool {
+    unsafe fn drain(bytes: &[u8], queue: &mut LeftNumbers, out: &mut [MaybeUninit<f64>]) -> bool {
         let mut values = [MaybeUninit::<f64>::uninit(); BATCH];
         let whole = queue.length.next_multiple_of(8);
         let any = (queue.starts[0], queue.ends[0]);
@@ -281,7 +282,7 @@ avx512! {
         let (before, end) = unsafe { (_mm512_loadu_si512(befores.as_ptr().cast()), _mm512_loadu_si512(ends.as_ptr().cast())) };
         let length = _mm512_sub_epi32(_mm512_sub_epi32(end, before), _mm512_set1_epi32(skip as i32));
         let longer = |than| _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(than)).count_ones();
-        match (longer(tiny::LONGEST), longer(short::LONGEST)) {
+        match (longer(int4::LONGEST), longer(decimal16::LONGEST)) {
             (_, MOST..) => Size::Long,
             (0, _) => Size::Tiny,
             _ => Size::Short,
@@ -295,30 +296,30 @@ avx512! {
     /// [`floats`].
     unsafe fn longs(bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, out: &mut [MaybeUninit<f64>]) -> bool {
         // In three rounds, for the same reason as `groups`.
-        let mut digits = [MaybeUninit::<near::Digits>::uninit(); BATCH / 8];
+        let mut digits = [MaybeUninit::<decimal20::Digits20>::uninit(); BATCH / 8];
         let digits = &mut digits[..out.len() / 8];
-        let mut decimals = [MaybeUninit::<long::Decimals>::uninit(); BATCH / 8];
+        let mut decimals = [MaybeUninit::<decimal31::Decimals31>::uninit(); BATCH / 8];
         let decimals = &mut decimals[..out.len() / 8];
         // SAFETY: the caller's; and what is read of `digits` and `decimals` was written before.
         unsafe {
             for (group, digits) in digits.iter_mut().enumerate() {
-                digits.write(near::read(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)));
+                digits.write(decimal20::read(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)));
             }
             for (group, (decimals, digits)) in decimals.iter_mut().zip(&*digits).enumerate() {
-                decimals.write(match near::decimals(digits.assume_init_ref()) {
+                decimals.write(match decimal20::decimals(digits.assume_init_ref()) {
                     Some(near) => near,
-                    None => long::eight(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)),
+                    None => decimal31::eight(bytes.as_ptr(), befores.add(group * 8), skip, ends.add(group * 8)),
                 });
             }
             for (group, (decimals, out)) in decimals.iter().zip(out.as_chunks_mut::<8>().0).enumerate() {
-                let long::Doubles { values, mut failed } = long::doubles(decimals.assume_init_ref());
+                let decimal31::Doubles { values, mut failed } = decimal31::doubles(decimals.assume_init_ref());
                 _mm512_storeu_pd(out.as_mut_ptr().cast(), values);
                 while failed != 0 {
                     let lane = failed.trailing_zeros() as usize;
                     let at = group * 8 + lane;
                     let token = (*befores.add(at)).wrapping_add(skip) as usize..*ends.add(at) as usize;
-                    let rounded = long::double(decimals.assume_init_ref(), lane);
-                    let Some(value) = rounded.or_else(|| slow::float(bytes, token)) else { return false };
+                    let rounded = decimal31::double(decimals.assume_init_ref(), lane);
+                    let Some(value) = rounded.or_else(|| fallback::float(bytes, token)) else { return false };
                     out[lane].write(value);
                     failed &= failed - 1;
                 }
@@ -366,7 +367,7 @@ avx512! {
                 let row = first + failed.trailing_zeros() as usize;
                 let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
                 let part = fraction.map(|(skip, parts)| ends[row].wrapping_add(skip) as usize..parts[row] as usize);
-                let Some(time) = slow::time(bytes, whole, part) else { return false };
+                let Some(time) = fallback::time(bytes, whole, part) else { return false };
                 out[row].write(time.0);
                 failed &= failed - 1;
             }
@@ -385,8 +386,8 @@ avx512! {
         // SAFETY: the caller's.
         unsafe {
             let (seconds, mut failed) = integers(bytes, befores, skip, ends);
-            failed |= _mm512_cmpgt_epu64_mask(seconds, _mm512_set1_epi64(slow::MOST_SECONDS));
-            let second = _mm512_set1_epi64(slow::NANOSECONDS);
+            failed |= _mm512_cmpgt_epu64_mask(seconds, _mm512_set1_epi64(fallback::MOST_SECONDS));
+            let second = _mm512_set1_epi64(fallback::NANOSECONDS);
             let mut value = _mm512_mullo_epi64(seconds, second);
             if let Some((skip, part_ends)) = part {
                 let (parts, malformed) = integers(bytes, ends, skip, part_ends);
@@ -407,7 +408,7 @@ avx512! {
         // SAFETY: the caller's.
         unsafe {
             let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32));
-            short::integers(bytes.as_ptr(), ends, _mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start))
+            decimal16::integers(bytes.as_ptr(), ends, _mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start))
         }
     }
 }

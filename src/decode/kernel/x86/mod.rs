@@ -3,10 +3,10 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::fallback;
 use super::literal::{Literal, PIECE};
-use super::slow;
 
-mod four;
+mod decimal16x4;
 mod number;
 
 /// Compiles one kernel from the generic functions, for the given instructions.
@@ -94,7 +94,7 @@ kernel!(
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt"),
-    avx2_mask, super::same_wide, super::four::floats, super::four::times
+    avx2_mask, super::same_wide, super::decimal16x4::floats, super::decimal16x4::times
 );
 
 // The generic functions below are inlined into `target_feature` functions, and only there do the intrinsics get
@@ -278,7 +278,7 @@ unsafe fn floats<const WIDE: bool>(
 unsafe fn float<const WIDE: bool>(bytes: &[u8], start: u32, end: u32) -> Option<f64> {
     // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
     let value = unsafe { number::float::<WIDE>(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
-    value.or_else(|| slow::float(bytes, start as usize..end as usize))
+    value.or_else(|| fallback::float(bytes, start as usize..end as usize))
 }
 
 #[inline(always)]
@@ -297,16 +297,16 @@ unsafe fn times(
             number::integer(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)).map(|value| value as i64)
         };
         let part = fraction.map(|(skip, ends)| (end.wrapping_add(skip), ends[row]));
-        let seconds = read(start, *end).filter(|seconds| *seconds <= slow::MOST_SECONDS);
+        let seconds = read(start, *end).filter(|seconds| *seconds <= fallback::MOST_SECONDS);
         let rest = match part {
             None => Some(0),
-            Some((start, end)) => read(start, end).filter(|part| *part < slow::NANOSECONDS),
+            Some((start, end)) => read(start, end).filter(|part| *part < fallback::NANOSECONDS),
         };
         let time = match (seconds, rest) {
-            (Some(seconds), Some(rest)) => Some(seconds * slow::NANOSECONDS + rest),
+            (Some(seconds), Some(rest)) => Some(seconds * fallback::NANOSECONDS + rest),
             _ => {
                 let part = part.map(|(start, end)| start as usize..end as usize);
-                slow::time(bytes, start as usize..*end as usize, part).map(|time| time.0)
+                fallback::time(bytes, start as usize..*end as usize, part).map(|time| time.0)
             }
         };
         let Some(time) = time else { return false };

@@ -54,7 +54,7 @@ impl Contract {
 
 /// A reading of one tenor, percentage points; NaN where the chain does not reach around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Reading {
+pub(in crate::market) struct TenorReading {
     /// Implied volatility at the money.
     pub volatility: f64,
     /// Volatility of the 25-delta put less that of the 25-delta call.
@@ -63,11 +63,11 @@ pub(in crate::market) struct Reading {
 
 /// The last quote of each option of one underlying.
 #[derive(Debug, Clone, Default)]
-pub(in crate::market) struct Chain {
+pub(in crate::market) struct OptionChain {
     quotes: BTreeMap<Contract, Quote>,
 }
 
-impl Chain {
+impl OptionChain {
     /// Takes a quote, unless a newer one of the option is known.
     pub(in crate::market) fn take(&mut self, contract: Contract, quote: Quote) {
         let known = self.quotes.entry(contract).or_insert(quote);
@@ -87,7 +87,7 @@ impl Chain {
     }
 
     /// The readings at a moment in the order of [`TENORS`], from the quotes that are known then.
-    pub(in crate::market) fn readings(&self, at: UnixNanos) -> [Reading; TENORS.len()] {
+    pub(in crate::market) fn readings(&self, at: UnixNanos) -> [TenorReading; TENORS.len()] {
         let usable = |(contract, quote): &(&Contract, &Quote)| {
             contract.expiry > at && (at.plus(-FRESH * SECOND)..=at).contains(&quote.time)
         };
@@ -112,7 +112,7 @@ impl Chain {
                 let known = smiles.iter().filter_map(|(time, smile)| Some((*time, value(smile)?)));
                 term::at(known, maturity as f64).unwrap_or(f64::NAN)
             };
-            Reading {
+            TenorReading {
                 volatility: at_tenor(|smile| smile.at_the_money),
                 skew: at_tenor(|smile| Some(smile.wings?.0)) - at_tenor(|smile| Some(smile.wings?.1)),
             }

@@ -11,8 +11,8 @@ fn quote(volatility: f64, delta: f64) -> Quote {
 /// Strike, whether a put, volatility, delta.
 type Row = (f64, bool, f64, f64);
 
-fn chain(expiries: &[(i64, &[Row])]) -> Chain {
-    let mut chain = Chain::default();
+fn chain(expiries: &[(i64, &[Row])]) -> OptionChain {
+    let mut chain = OptionChain::default();
     for (days, options) in expiries {
         for &(strike, put, volatility, delta) in *options {
             chain.take(Contract::new(UnixNanos(AT + days * DAYS), strike, put), quote(volatility, delta));
@@ -71,7 +71,7 @@ fn between_expiries_total_variance_runs_straight() {
 
 #[test]
 fn nothing_is_extrapolated() {
-    let nothing = |chain: Chain| {
+    let nothing = |chain: OptionChain| {
         let readings = chain.readings(UnixNanos(AT));
         assert!(readings.iter().all(|reading| reading.volatility.is_nan() && reading.skew.is_nan()), "{readings:?}");
     };
@@ -90,14 +90,14 @@ fn nothing_is_extrapolated() {
 fn a_quote_counts_for_an_hour_and_not_before_it_came() {
     let mut one = chain(&[(7, &NEAR)]);
     assert!(one.readings(UnixNanos(AT - 1))[0].volatility.is_nan());
-    let seven = |chain: &Chain, at: i64| {
+    let seven = |chain: &OptionChain, at: i64| {
         // The same quotes of an expiry that is a week away at any moment.
         let moved: Vec<(Contract, Quote)> = chain
             .quotes
             .iter()
             .map(|(key, quote)| (Contract { expiry: UnixNanos(at + 7 * DAYS), ..*key }, *quote))
             .collect();
-        Chain { quotes: moved.into_iter().collect() }.readings(UnixNanos(at))[0].volatility
+        OptionChain { quotes: moved.into_iter().collect() }.readings(UnixNanos(at))[0].volatility
     };
     assert!(!seven(&one, AT + FRESH * SECOND).is_nan());
     assert!(seven(&one, AT + FRESH * SECOND + 1).is_nan());
@@ -127,7 +127,7 @@ proptest! {
         days in prop::collection::btree_set(1i64..200, 2..7),
         volatilities in prop::collection::vec(5.0f64..200.0, 7),
     ) {
-        let mut flat = Chain::default();
+        let mut flat = OptionChain::default();
         for (day, volatility) in days.iter().zip(&volatilities) {
             for (strike, put, _, delta) in NEAR {
                 flat.take(Contract::new(UnixNanos(AT + day * DAYS), strike, put), quote(*volatility, delta));

@@ -10,7 +10,7 @@ use crate::protocol::analytics::{CategoryRow, TraderProfile, UserCategories};
 
 /// A wallet's profile, and what the leaderboard asks of it beyond that.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(in crate::market) struct Account {
+pub(in crate::market) struct WalletAccount {
     pub(in crate::market) profile: TraderProfile,
     /// Closed positions with a gain.
     pub(in crate::market) wins: i64,
@@ -25,8 +25,8 @@ pub(in crate::market) struct Account {
 /// their realized size, as in the recorded answers, and the value of the open ones what they still hold. The return is
 /// the realized profit over what the realized tokens had cost, in percent. Nothing tells the present price of a token,
 /// so there is no unrealized profit.
-pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> Account {
-    let mut account = Account::default();
+pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> WalletAccount {
+    let mut account = WalletAccount::default();
     let profile = &mut account.profile;
     profile.wallet_address.clone_from(&table.wallets()[wallet]);
     let (mut latest_open, mut held_for, mut cost) = (UnixSecond(0), 0, 0.0);

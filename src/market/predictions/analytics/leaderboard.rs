@@ -1,6 +1,6 @@
 //! The leaderboard: wallets that pass every filter, in order (service.md 4.3).
 
-use super::account::{Account, account};
+use super::account::{WalletAccount, account};
 use super::statistics::ratio;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::raw::PositionTable;
@@ -12,14 +12,14 @@ use crate::protocol::query::{LeaderboardQuery, LeaderboardSort};
 /// the whole account (supplement 8). Equals stand in the order of their addresses, whatever the direction.
 pub(in crate::market) fn rank(table: &PositionTable, query: &LeaderboardQuery, now: UnixNanos) -> Vec<TraderProfile> {
     let second = now.second();
-    let mut accounts: Vec<Account> = Vec::new();
+    let mut accounts: Vec<WalletAccount> = Vec::new();
     for (wallet, address) in table.wallets().iter().enumerate() {
         if table.wallet(address) == Some(wallet) && trades(table, wallet, query.primary_category.as_deref()) {
             accounts.push(account(table, wallet));
         }
     }
     accounts.retain(|account| fits(account, query, second));
-    let key = |account: &Account| {
+    let key = |account: &WalletAccount| {
         let profile = &account.profile;
         match query.sort_by.unwrap_or_default() {
             LeaderboardSort::RealizedPnl => profile.total_realized_pnl,
@@ -50,7 +50,7 @@ fn trades(table: &PositionTable, wallet: usize, category: Option<&str>) -> bool 
         .is_none_or(|wanted| table.of_wallet(wallet).any(|position| table.event_of(position).category.trim() == wanted))
 }
 
-fn fits(account: &Account, query: &LeaderboardQuery, second: UnixSecond) -> bool {
+fn fits(account: &WalletAccount, query: &LeaderboardQuery, second: UnixSecond) -> bool {
     let profile = &account.profile;
     let positions = profile.total_position_count as f64;
     let least = |bound: Option<f64>, value: f64| bound.is_none_or(|bound| value >= bound);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::clock::{UnixDay, UnixSecond};
 use crate::market::demo::noise::{place, uniform};
-use crate::market::raw::{Outcome, PredictionEvent, PredictionFigures};
+use crate::market::raw::{OutcomeToken, PredictionEvent, PredictionFigures};
 
 /// First days of the years in which the questions are asked, 2025 to 2030: Unix days.
 const YEARS: [i64; 6] = [20_089, 20_454, 20_819, 21_184, 21_550, 21_915];
@@ -32,7 +32,7 @@ pub(in crate::market) enum Truth {
 /// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
 /// after that 1 January as well. What is fixed holds in the first year; where nothing is, and in the other years, a draw by
 /// the odds decides.
-struct Question(
+struct DemoQuestion(
     &'static str,
     &'static str,
     [&'static str; 2],
@@ -56,8 +56,8 @@ const FILM: (&str, &str) = ("Culture ", "Film");
 const CLIMATE: (&str, &str) = ("Science", "Climate");
 const SPACE: (&str, &str) = ("Science", "Space");
 
-const QUESTIONS: [Question; 25] = [
-    Question(
+const QUESTIONS: [DemoQuestion; 25] = [
+    DemoQuestion(
         "btc-top-2025",
         "Will Bitcoin trade above $120k in 2025?",
         YES_NO,
@@ -66,7 +66,7 @@ const QUESTIONS: [Question; 25] = [
         0.41,
         Some(Truth::Above("BTC", 120e3, 0, 364)),
     ),
-    Question(
+    DemoQuestion(
         "btc-top-2025",
         "Will Bitcoin trade above $150k in 2025?",
         YES_NO,
@@ -75,7 +75,7 @@ const QUESTIONS: [Question; 25] = [
         0.22,
         Some(Truth::Above("BTC", 150e3, 0, 364)),
     ),
-    Question(
+    DemoQuestion(
         "btc-top-2025",
         "Will Bitcoin trade above $200k in 2025?",
         YES_NO,
@@ -84,7 +84,7 @@ const QUESTIONS: [Question; 25] = [
         0.07,
         Some(Truth::Above("BTC", 200e3, 0, 364)),
     ),
-    Question(
+    DemoQuestion(
         "btc-june",
         "Will Bitcoin close June higher?",
         YES_NO,
@@ -93,7 +93,7 @@ const QUESTIONS: [Question; 25] = [
         0.53,
         Some(Truth::Rises("BTC", 151, 181)),
     ),
-    Question(
+    DemoQuestion(
         "btc-high-2026",
         "Will Bitcoin set a new high in 2026?",
         YES_NO,
@@ -102,7 +102,7 @@ const QUESTIONS: [Question; 25] = [
         0.58,
         Some(Truth::NewHigh("BTC", 365, 729)),
     ),
-    Question(
+    DemoQuestion(
         "eth-upgrade",
         "Will the spring upgrade ship by May?",
         YES_NO,
@@ -111,7 +111,7 @@ const QUESTIONS: [Question; 25] = [
         0.74,
         Some(Truth::Fixed(true)),
     ),
-    Question(
+    DemoQuestion(
         "eth-ratio",
         "Will ETH gain on BTC in 2025?",
         YES_NO,
@@ -120,7 +120,7 @@ const QUESTIONS: [Question; 25] = [
         0.37,
         Some(Truth::Gains("ETH", 0, 364)),
     ),
-    Question(
+    DemoQuestion(
         "eth-top-2026",
         "Will Ethereum trade above $8k in 2026?",
         YES_NO,
@@ -129,8 +129,16 @@ const QUESTIONS: [Question; 25] = [
         0.24,
         Some(Truth::Above("ETH", 8e3, 365, 729)),
     ),
-    Question("rates-march", "Will rates be cut in March?", YES_NO, RATES, (10, 78), 0.28, Some(Truth::Fixed(false))),
-    Question(
+    DemoQuestion(
+        "rates-march",
+        "Will rates be cut in March?",
+        YES_NO,
+        RATES,
+        (10, 78),
+        0.28,
+        Some(Truth::Fixed(false)),
+    ),
+    DemoQuestion(
         "rates-september",
         "Will rates be cut in September?",
         YES_NO,
@@ -139,8 +147,8 @@ const QUESTIONS: [Question; 25] = [
         0.66,
         Some(Truth::Fixed(true)),
     ),
-    Question("rates-2026", "Will rates end 2026 below 3%?", YES_NO, RATES, (280, 729), 0.35, None),
-    Question(
+    DemoQuestion("rates-2026", "Will rates end 2026 below 3%?", YES_NO, RATES, (280, 729), 0.35, None),
+    DemoQuestion(
         "prices-august",
         "Will inflation exceed 3% in August?",
         YES_NO,
@@ -149,8 +157,8 @@ const QUESTIONS: [Question; 25] = [
         0.31,
         Some(Truth::Fixed(false)),
     ),
-    Question("prices-2026", "Will inflation exceed 3% in 2026?", YES_NO, PRICES, (330, 760), 0.44, None),
-    Question(
+    DemoQuestion("prices-2026", "Will inflation exceed 3% in 2026?", YES_NO, PRICES, (330, 760), 0.44, None),
+    DemoQuestion(
         "north-vote",
         "Which party wins the northern vote?",
         ["Greens", "Unionists"],
@@ -159,7 +167,7 @@ const QUESTIONS: [Question; 25] = [
         0.47,
         Some(Truth::Fixed(false)),
     ),
-    Question(
+    DemoQuestion(
         "coast-vote",
         "Which party wins the coastal vote?",
         ["Harbour", "Plains"],
@@ -168,8 +176,8 @@ const QUESTIONS: [Question; 25] = [
         0.62,
         Some(Truth::Fixed(true)),
     ),
-    Question("island-vote", "Will the island vote go to a runoff?", YES_NO, ELECTIONS, (250, 500), 0.39, None),
-    Question(
+    DemoQuestion("island-vote", "Will the island vote go to a runoff?", YES_NO, ELECTIONS, (250, 500), 0.39, None),
+    DemoQuestion(
         "data-act",
         "Will the data act pass in 2025?",
         YES_NO,
@@ -178,8 +186,8 @@ const QUESTIONS: [Question; 25] = [
         0.55,
         Some(Truth::Fixed(false)),
     ),
-    Question("water-act", "Will the water act pass by summer 2026?", YES_NO, PARLIAMENT, (270, 545), 0.48, None),
-    Question(
+    DemoQuestion("water-act", "Will the water act pass by summer 2026?", YES_NO, PARLIAMENT, (270, 545), 0.48, None),
+    DemoQuestion(
         "cup-final",
         "Will the cup final have more than 2.5 goals?",
         ["Over", "Under"],
@@ -188,8 +196,8 @@ const QUESTIONS: [Question; 25] = [
         0.51,
         Some(Truth::Fixed(true)),
     ),
-    Question("league-2026", "Will the champions keep their title?", YES_NO, FOOTBALL, (230, 510), 0.33, None),
-    Question(
+    DemoQuestion("league-2026", "Will the champions keep their title?", YES_NO, FOOTBALL, (230, 510), 0.33, None),
+    DemoQuestion(
         "clay-open",
         "Will the top seed win on clay?",
         YES_NO,
@@ -198,10 +206,26 @@ const QUESTIONS: [Question; 25] = [
         0.45,
         Some(Truth::Fixed(false)),
     ),
-    Question("film-prize", "Will a debut win the film prize?", YES_NO, FILM, (15, 62), 0.18, Some(Truth::Fixed(false))),
-    Question("film-record", "Will a film earn $2B by 2027?", YES_NO, FILM, (200, 729), 0.29, None),
-    Question("warm-year", "Will 2025 be the warmest year?", YES_NO, CLIMATE, (8, 363), 0.26, Some(Truth::Fixed(false))),
-    Question(
+    DemoQuestion(
+        "film-prize",
+        "Will a debut win the film prize?",
+        YES_NO,
+        FILM,
+        (15, 62),
+        0.18,
+        Some(Truth::Fixed(false)),
+    ),
+    DemoQuestion("film-record", "Will a film earn $2B by 2027?", YES_NO, FILM, (200, 729), 0.29, None),
+    DemoQuestion(
+        "warm-year",
+        "Will 2025 be the warmest year?",
+        YES_NO,
+        CLIMATE,
+        (8, 363),
+        0.26,
+        Some(Truth::Fixed(false)),
+    ),
+    DemoQuestion(
         "moon-landing",
         "Will a probe land on the moon by May?",
         YES_NO,
@@ -236,11 +260,11 @@ pub(in crate::market) struct EventTraits {
 /// The prediction markets of a seed, in the order of their openings.
 #[derive(Debug)]
 #[allow(clippy::struct_field_names)] // they are the events, and what goes with each
-pub(in crate::market) struct Events {
+pub(in crate::market) struct PredictionEvents {
     pub(in crate::market) events: Vec<PredictionEvent>,
     pub(in crate::market) traits: Vec<EventTraits>,
     /// The two outcomes of each market, one after the other; what they pay is not in them.
-    pub(in crate::market) outcomes: Vec<Outcome>,
+    pub(in crate::market) outcomes: Vec<OutcomeToken>,
     /// What only the venue can tell of a market: of sports.
     pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
@@ -250,7 +274,7 @@ pub(in crate::market) const fn years() -> usize {
     YEARS.len()
 }
 
-impl Events {
+impl PredictionEvents {
     /// The prediction markets of a seed.
     pub(in crate::market) fn new(seed: u64) -> Self {
         const ODDS: u64 = 0x4f44_4453;
@@ -259,7 +283,7 @@ impl Events {
         places.sort_by_key(|(year, index)| YEARS[*year] + QUESTIONS[*index].4.0);
         let mut all = Self { events: Vec::new(), traits: Vec::new(), outcomes: Vec::new(), figures: Vec::new() };
         for (place_of, (year, index)) in places.into_iter().enumerate() {
-            let Question(event_id, name, labels, (category, sub_category), (opened, ends), odds, truth) =
+            let DemoQuestion(event_id, name, labels, (category, sub_category), (opened, ends), odds, truth) =
                 &QUESTIONS[index];
             let asked = (year * QUESTIONS.len() + index) as u64;
             let hash = |part: u64| place(&[seed, VENUE, asked, part]);
@@ -289,7 +313,7 @@ impl Events {
                 tape,
             });
             for (side, label) in labels.iter().enumerate() {
-                all.outcomes.push(Outcome {
+                all.outcomes.push(OutcomeToken {
                     asset_id: token(hash(1 + side as u64)),
                     name: (*label).to_owned(),
                     event: place_of,

@@ -47,11 +47,11 @@ pub(in crate::market) fn quote(event: &EventTraits, first: bool, at: UnixSecond)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::market::predictions::demo::events::Events;
+    use crate::market::predictions::demo::events::PredictionEvents;
 
     #[test]
     fn markets_open_at_their_odds_and_end_at_what_came_true() {
-        for event in &Events::new(0).traits {
+        for event in &PredictionEvents::new(0).traits {
             for first in [true, false] {
                 let at = |second: i64| quote(event, first, UnixSecond(second));
                 assert!((at(event.opened.0) - event.odds).abs() < TICK);
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn prices_stay_on_the_ticks_between_nothing_and_all() {
-        for event in &Events::new(1).traits {
+        for event in &PredictionEvents::new(1).traits {
             for second in (event.opened.0..event.ends.0).step_by(43_200) {
                 let price = quote(event, true, UnixSecond(second));
                 assert!((TICK..=1.0 - TICK).contains(&price));

@@ -1,10 +1,10 @@
 //! The demo's wallets and their positions on the prediction venue.
 
-use super::events::{EventTraits, Events, hexadecimal};
+use super::events::{EventTraits, PredictionEvents, hexadecimal};
 use super::odds::quote;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond};
 use crate::market::demo::noise::{mix, normal, place, uniform};
-use crate::market::raw::{Counts, Outcome, Position, PositionTable};
+use crate::market::raw::{OutcomeToken, Position, PositionCounts, PositionTable};
 
 const WALLETS: usize = 500;
 /// Positions that they take in the markets of a year.
@@ -65,7 +65,7 @@ pub(in crate::market) struct Exit {
     /// Average price.
     pub(in crate::market) price: f64,
     /// Events of the exit.
-    pub(in crate::market) counts: Counts,
+    pub(in crate::market) counts: PositionCounts,
 }
 
 /// A wallet's position in an outcome from its beginning to its end.
@@ -80,7 +80,7 @@ pub(in crate::market) struct Life {
     /// When it was entered.
     pub(in crate::market) entered: UnixSecond,
     /// Events of the entry.
-    pub(in crate::market) counts: Counts,
+    pub(in crate::market) counts: PositionCounts,
     /// What is not sold or redeemed is held for good.
     pub(in crate::market) exit: Option<Exit>,
 }
@@ -112,7 +112,7 @@ impl Life {
             latest_open_ts: if open { self.entered } else { UnixSecond(0) },
             prev_hold_duration: if open { 0 } else { exit.at.0 - self.entered.0 },
             last_trade: exit.at,
-            counts: Counts {
+            counts: PositionCounts {
                 sell: exit.counts.sell,
                 merge: exit.counts.merge,
                 transfer_out: self.counts.transfer_out + exit.counts.transfer_out,
@@ -135,7 +135,12 @@ impl Traders {
 
     /// The positions that the wallets ever take in the markets of a year. `first` says whether the first outcome of a market
     /// comes true.
-    pub(in crate::market) fn lives(&self, events: &Events, year: usize, first: impl Fn(usize) -> bool) -> Vec<Life> {
+    pub(in crate::market) fn lives(
+        &self,
+        events: &PredictionEvents,
+        year: usize,
+        first: impl Fn(usize) -> bool,
+    ) -> Vec<Life> {
         let of_year = |outcome: &usize| events.traits[events.outcomes[*outcome].event].year == year;
         let outcomes: Vec<usize> = (0..events.outcomes.len()).filter(of_year).collect();
         let mut lives = Vec::with_capacity(POSITIONS);
@@ -156,16 +161,16 @@ impl Traders {
 /// The table of positions as of a second, of the markets that have opened.
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
-    events: &Events,
+    events: &PredictionEvents,
     lives: impl Iterator<Item = &'a Life>,
     now: UnixSecond,
     first: impl Fn(usize) -> bool,
 ) -> PositionTable {
     let opened = events.traits.partition_point(|event| event.opened <= now);
-    let outcome = |(index, outcome): (usize, &Outcome)| {
+    let outcome = |(index, outcome): (usize, &OutcomeToken)| {
         let paid = || f64::from(u8::from(first(outcome.event) == index.is_multiple_of(2)));
         let resolved_price = (events.traits[outcome.event].ends <= now).then(paid);
-        Outcome { resolved_price, ..outcome.clone() }
+        OutcomeToken { resolved_price, ..outcome.clone() }
     };
     let wallets = traders.0.iter().map(|trader| hexadecimal(trader.seed, 40)).collect();
     let outcomes = events.outcomes[..2 * opened].iter().enumerate().map(outcome).collect();
@@ -233,20 +238,21 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
         // Tokens that came by transfer, at no price that the venue knows, and are merged into collateral.
         let at = UnixSecond(entered.0 + (left * draw.uniform()) as i64);
         let price = micro(size * (0.5 + 0.006 * draw.normal())) / size;
-        let merge = Counts { merge: 3 * draw.count(), transfer_out: draw.rare(0.6), ..Counts::default() };
-        let counts = Counts { transfer_in: 5 * draw.count(), ..Counts::default() };
+        let merge =
+            PositionCounts { merge: 3 * draw.count(), transfer_out: draw.rare(0.6), ..PositionCounts::default() };
+        let counts = PositionCounts { transfer_in: 5 * draw.count(), ..PositionCounts::default() };
         let exit = Some(Exit { at, size, price, counts: merge });
         return Life { wallet, outcome, size, avg_price: 0.0, entered, counts, exit };
     }
     let avg_price = micro(size * price(entered)) / size;
-    let counts = Counts {
+    let counts = PositionCounts {
         buy: draw.count(),
         split: draw.rare(0.05),
         transfer_in: draw.rare(0.03),
         transfer_out: draw.rare(0.02),
         conversion_in: draw.rare(0.03),
         conversion_out: draw.rare(0.01),
-        ..Counts::default()
+        ..PositionCounts::default()
     };
     let fate = draw.uniform();
     let (sold_at, part) = (UnixSecond(entered.0 + (left * draw.uniform()) as i64), draw.uniform());
@@ -256,11 +262,11 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
             at: UnixSecond(event.ends.0 + (part * SECONDS_PER_DAY as f64) as i64),
             size,
             price: paid,
-            counts: Counts::default(),
+            counts: PositionCounts::default(),
         })
     } else if fate < 0.93 {
         let size = if fate < 0.85 { size } else { micro(size * (0.1 + 0.8 * part)) };
-        let counts = Counts { sell: draw.count(), merge: draw.rare(0.05), ..Counts::default() };
+        let counts = PositionCounts { sell: draw.count(), merge: draw.rare(0.05), ..PositionCounts::default() };
         Some(Exit { at: sold_at, size, price: micro(size * price(sold_at)) / size, counts })
     } else {
         None // Nobody redeems these: they are still held when the market is over.
@@ -285,8 +291,8 @@ mod tests {
         place.is_multiple_of(3)
     }
 
-    fn year(seed: u64, year: usize) -> (Traders, Events, Vec<Life>) {
-        let (traders, events) = (Traders::new(seed), Events::new(seed));
+    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<Life>) {
+        let (traders, events) = (Traders::new(seed), PredictionEvents::new(seed));
         let lives = traders.lives(&events, year, first);
         (traders, events, lives)
     }

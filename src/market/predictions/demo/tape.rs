@@ -13,7 +13,7 @@ use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNano
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
-use crate::market::raw::{Bar, Book, Level, OhlcBar, RawData, Ticker, TickerField, Trade, minute_bars};
+use crate::market::raw::{Bar, Book, OhlcBar, PriceLevel, RawData, Ticker, TickerField, Trade, minute_bars};
 
 /// Days of trades kept for the next question: about 30 MB.
 const KEPT_DAYS: usize = 1_500;
@@ -228,7 +228,7 @@ impl Tape {
         let last = self.bar_before(UnixSecond(end), now).map_or(self.event.odds, |bar| bar.close);
         let middle = (last / TICK).round() as i64;
         let usual = self.turnover(minute.day()) as f64 / PARTS / 60.0;
-        let level = |tick: i64| -> Level {
+        let level = |tick: i64| -> PriceLevel {
             let away = (tick - middle).abs() as f64;
             let grain = uniform(place(&[self.event.tape, 5, tick as u64, (minute.0 / 11) as u64]));
             let wall = if tick % 50 == 0 { 4.0 } else { 1.0 };

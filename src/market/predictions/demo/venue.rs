@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::events::{Events, Truth, years};
+use super::events::{PredictionEvents, Truth, years};
 use super::odds;
 use super::positions::{self, Life, Traders};
 use super::tape::Tape;
@@ -20,8 +20,8 @@ const KEPT_TABLES: usize = 4;
 const DECIDING: &str = "BINANCE";
 
 /// What the demo's prediction venue is made of. All but the events is made when it is first asked for.
-pub(in crate::market) struct Venue {
-    events: Events,
+pub(in crate::market) struct DemoPredictionVenue {
+    events: PredictionEvents,
     /// What the questions about prices are decided by.
     trades: Arc<CoinTrades>,
     traders: Traders,
@@ -34,10 +34,10 @@ pub(in crate::market) struct Venue {
     tables: Cache<usize, PositionTable>,
 }
 
-impl Venue {
+impl DemoPredictionVenue {
     /// The venue of a seed.
     pub(in crate::market) fn new(seed: u64, trades: Arc<CoinTrades>) -> Self {
-        let events = Events::new(seed);
+        let events = PredictionEvents::new(seed);
         let markets = events.events.len();
         Self {
             events,

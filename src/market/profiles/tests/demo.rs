@@ -1,7 +1,7 @@
 //! Profiles of the demo market, asked as a client asks: rules of the query, and agreement with the candles.
 
 use crate::clock::{SECOND, UnixNanos};
-use crate::columns::{Column, List, Rows, Series};
+use crate::columns::{Column, List, RaggedRows, Series};
 use crate::market::engine::Market;
 use crate::market::query::error::MarketError;
 use crate::protocol::{PointsQuery, SeriesId};
@@ -32,7 +32,7 @@ fn list<'a>(series: &'a Series, name: &str) -> &'a List {
     }
 }
 
-fn levels(series: &Series) -> &Rows {
+fn levels(series: &Series) -> &RaggedRows {
     match series.column("levels") {
         Some(Column::Rows(rows)) => rows,
         other => panic!("{other:?}"),

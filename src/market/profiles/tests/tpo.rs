@@ -2,7 +2,7 @@
 
 use super::tape::{Tape, context, trade};
 use crate::clock::{SECOND, UnixNanos};
-use crate::columns::{Column, NO_TIME, Name, Rows, Series};
+use crate::columns::{Column, ColumnName, NO_TIME, RaggedRows, Series};
 use crate::market::profiles::tpo::market_profiles;
 use crate::market::query::error::MarketError;
 use crate::market::raw::Trade;
@@ -40,7 +40,7 @@ fn trades() -> Vec<Trade> {
     ]
 }
 
-fn floats<'a>(columns: &'a [(Name, Column)], name: &str) -> &'a [f64] {
+fn floats<'a>(columns: &'a [(ColumnName, Column)], name: &str) -> &'a [f64] {
     match columns.iter().find(|(known, _)| known == name) {
         Some((_, Column::Float(values))) => values,
         Some((_, Column::List(list))) => &list.values,
@@ -48,7 +48,7 @@ fn floats<'a>(columns: &'a [(Name, Column)], name: &str) -> &'a [f64] {
     }
 }
 
-fn levels(series: &Series) -> &Rows {
+fn levels(series: &Series) -> &RaggedRows {
     match series.column("levels") {
         Some(Column::Rows(rows)) => rows,
         other => panic!("{other:?}"),

@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, Window};
 use crate::market::store::changes::{Change, place as put};
 use crate::market::store::held::HELD;
-use crate::market::store::origin::Origin;
+use crate::market::store::origin::DumpOrigin;
 use crate::market::trades::files::PartitionPath;
 use crate::market::trades::writer;
 
@@ -13,7 +13,7 @@ fn trade(time: i64, price: f64) -> Trade {
 }
 
 /// A store whose files of three days reach into each other, as dumps cut by the time of arrival do.
-fn store() -> (tempfile::TempDir, Store) {
+fn store() -> (tempfile::TempDir, MarketStore) {
     let folder = tempfile::tempdir().unwrap();
     let day = DAY * SECOND;
     let files = [
@@ -29,13 +29,13 @@ fn store() -> (tempfile::TempDir, Store) {
             day: UnixDay(day),
             change: &Change::default(),
         };
-        put(folder.path(), writer::write(&place, &trades, &Origin::default()).unwrap()).unwrap();
+        put(folder.path(), writer::write(&place, &trades, &DumpOrigin::default()).unwrap()).unwrap();
     }
-    let store = Store::open(folder.path()).unwrap();
+    let store = MarketStore::open(folder.path()).unwrap();
     (folder, store)
 }
 
-fn visited(store: &Store, from: i64, to: i64, now: i64) -> Vec<f64> {
+fn visited(store: &MarketStore, from: i64, to: i64, now: i64) -> Vec<f64> {
     let mut prices = Vec::new();
     store.trades(0, Window { from, to }, UnixNanos(now), &mut |trade| prices.push(trade.price)).unwrap();
     prices
@@ -62,11 +62,11 @@ fn nothing_after_now_is_read() {
 #[test]
 fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
     let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();
-    let bars = |store: &Store, from, to| store.bars(0, Window { from, to }, UnixNanos(i64::MAX), &mut |_| ());
+    let bars = |store: &MarketStore, from, to| store.bars(0, Window { from, to }, UnixNanos(i64::MAX), &mut |_| ());
     for what in ["candles_1m/exchange=VENUE/symbol=BTCUSDT/date=1970-01-14", "candles_1m", "trades"] {
         let (folder, _) = store();
         gone(folder.path(), what);
-        let store = Store::open(folder.path()).unwrap();
+        let store = MarketStore::open(folder.path()).unwrap();
         assert_eq!(store.instruments().len(), 1, "{what}");
         let outcome = if what == "trades" {
             store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, UnixNanos(i64::MAX), &mut |_| ())
@@ -82,7 +82,7 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
         bars(&store, 30 * DAY, 31 * DAY).unwrap();
         // Who does without it says so.
         std::fs::remove_file(folder.path().join(HELD)).unwrap();
-        if let Ok(store) = Store::open(folder.path()) {
+        if let Ok(store) = MarketStore::open(folder.path()) {
             bars(&store, 13 * DAY, 14 * DAY).unwrap();
         }
     }
@@ -101,5 +101,5 @@ fn a_day_beyond_the_clock_is_the_end_of_time() {
     let days = folder.path().join("candles_1m/exchange=VENUE/symbol=BTCUSDT");
     std::fs::create_dir(days.join("date=9999-12-31")).unwrap();
     std::fs::copy(days.join("date=1970-01-14/part.parquet"), days.join("date=9999-12-31/part.parquet")).unwrap();
-    assert_eq!(Store::open(folder.path()).unwrap().last_event(), Some(UnixNanos(i64::MAX)));
+    assert_eq!(MarketStore::open(folder.path()).unwrap().last_event(), Some(UnixNanos(i64::MAX)));
 }

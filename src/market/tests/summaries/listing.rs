@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::clock::UnixNanos;
 use crate::encode;
-use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsPage, MarketsQuery};
+use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, MarketListing, MarketsPage, MarketsQuery};
 
 const NEW_YEAR: i64 = 1_767_225_600; // 2026-01-01
 
@@ -13,14 +13,14 @@ fn page(query: &str, now: i64) -> MarketsPage {
     DEMO.markets(&MarketsQuery::parse(query).unwrap(), UnixNanos(now)).unwrap()
 }
 
-fn entries(query: &str, now: i64) -> Vec<Entry> {
+fn entries(query: &str, now: i64) -> Vec<MarketListing> {
     page(&format!("pageSize=1000&{query}"), now).symbols
 }
 
 /// The prediction markets by condition, as they are told.
-fn predictions(now: i64) -> Vec<(Entry, Value)> {
+fn predictions(now: i64) -> Vec<(MarketListing, Value)> {
     let all = entries("exchange=PREDICTION_VENUE", now);
-    let with_json = |entry: Entry| {
+    let with_json = |entry: MarketListing| {
         assert_eq!(entry.prediction_markets.len(), 1);
         let market = serde_json::to_value(&entry.prediction_markets[0]).unwrap();
         (entry, market)
@@ -49,7 +49,7 @@ fn option_summaries_are_listed_by_tenor_and_answer_what_they_list() {
         assert_eq!(names, expected);
         for row in listed {
             assert_eq!((&*row.normalized_symbol, &*row.category), (&*row.coin, "OPTION"));
-            let Entry { exchange, raw_symbol, coin, tenor, .. } = row;
+            let MarketListing { exchange, raw_symbol, coin, tenor, .. } = row;
             let query = format!(
                 "type={kind}&exchange={exchange}&rawSymbol={raw_symbol}&coin={coin}&tenor={tenor}&interval=DAY&period=864000"
             );

@@ -3,7 +3,9 @@
 use super::*;
 use crate::clock::UnixNanos;
 use crate::columns::Column;
-use crate::protocol::{AnalyticsEndpoint, AnalyticsQuery, Market as Entry, MarketsQuery, PredictionMarket, SeriesId};
+use crate::protocol::{
+    AnalyticsEndpoint, AnalyticsQuery, MarketListing as Entry, MarketsQuery, PredictionMarket, SeriesId,
+};
 
 /// 2025-07-15 12:34:59.999999999: the end of a minute, so that a minute's close is the price of now.
 const THEN: i64 = 1_752_582_900 * SECOND - 1;

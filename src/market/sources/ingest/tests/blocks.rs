@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::market::ingest::fault::Fault;
-use crate::market::ingest::rows::{Block, Row};
+use crate::market::ingest::fault::RowFault;
+use crate::market::ingest::rows::{DumpRow, RowBlock};
 use crate::market::ingest::task::Taker;
 use crate::market::raw::Trade;
 use crate::market::trades::trade_row::{TRADE_COLUMNS, trade, trades};
@@ -17,12 +17,12 @@ struct Collector {
 }
 
 impl Taker for Collector {
-    fn row(&mut self, row: &Row<'_>) -> Result<bool, Fault> {
+    fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault> {
         self.trades.push(trade(row)?);
         Ok(true)
     }
 
-    fn block(&mut self, block: &mut Block<'_>) -> Option<bool> {
+    fn block(&mut self, block: &mut RowBlock<'_>) -> Option<bool> {
         if !self.blocks {
             return None;
         }
@@ -39,7 +39,7 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
     fs::write(&file, text).unwrap();
     let mut report = IngestReport::default();
     let mut collector = Collector { trades: Vec::new(), blocks, whole_blocks: 0 };
-    let mut task = Task {
+    let mut task = IngestTask {
         file: &file,
         store: folder.path(),
         report: &mut report,

@@ -4,8 +4,8 @@ use std::arch::aarch64::*;
 use std::mem::MaybeUninit;
 
 use super::super::super::powers::EXACT;
-use super::super::{scalar, slow};
-use super::long::{self, nibbles};
+use super::super::{fallback, scalar};
+use super::decimal31::{self, nibbles};
 
 /// Most bytes.
 const LONGEST: usize = 16;
@@ -16,7 +16,7 @@ const MANY: u32 = 3;
 
 /// What to do with the 16 bytes that end with a number of some length and a dot at some place: one line of the cache.
 #[repr(C, align(64))]
-struct Row {
+struct ShuffleRow {
     /// Where each digit stands, right-aligned and without the dot; 0xFF before them.
     from: [u8; 16],
     /// 1 where the first digit comes to stand if it must not be zero. In rows that no number has, 1 where zeros are.
@@ -27,8 +27,9 @@ struct Row {
 
 /// Per length from 0 to 17 (17 stands for more), and per number of bytes behind the dot, where 16 stands for no dot, as does
 /// every number that is not less than the length.
-static ROWS: [[Row; ROW]; LONGEST + 2] = {
-    let mut rows = [const { [const { Row { from: [0xFF; 16], first: [1; 16], power: 1.0 } }; ROW] }; LONGEST + 2];
+static ROWS: [[ShuffleRow; ROW]; LONGEST + 2] = {
+    let mut rows =
+        [const { [const { ShuffleRow { from: [0xFF; 16], first: [1; 16], power: 1.0 } }; ROW] }; LONGEST + 2];
     let mut length = 1;
     while length <= LONGEST {
         let mut behind = 0;
@@ -48,8 +49,8 @@ static ROWS: [[Row; ROW]; LONGEST + 2] = {
 /// Rows of a length.
 const ROW: usize = LONGEST + 1;
 
-const fn row(length: usize, behind: Option<usize>) -> Row {
-    let mut row = Row { from: [0xFF; 16], first: [0; 16], power: 1.0 };
+const fn row(length: usize, behind: Option<usize>) -> ShuffleRow {
+    let mut row = ShuffleRow { from: [0xFF; 16], first: [0; 16], power: 1.0 };
     let (figures, places) = match behind {
         None => (length, 0),
         Some(places) => (length - 1, places),
@@ -71,7 +72,7 @@ const fn row(length: usize, behind: Option<usize>) -> Row {
 struct Four {
     /// The digits of each, right-aligned and without a dot; zeros before them.
     digits: [uint8x16_t; GROUP],
-    rows: [*const Row; GROUP],
+    rows: [*const ShuffleRow; GROUP],
     /// Not 0 in the 16 bits of a number that is something else.
     wrong: u64,
 }
@@ -88,13 +89,13 @@ impl Four {
         unsafe {
             let starts = vaddq_u32(vld1q_u32(befores), vdupq_n_u32(skip));
             let lengths = vminq_u32(vsubq_u32(vld1q_u32(ends), starts), vdupq_n_u32(LONGEST as u32 + 1));
-            let offsets = vreinterpretq_u64_u32(vmulq_n_u32(lengths, size_of::<[Row; ROW]>() as u32));
+            let offsets = vreinterpretq_u64_u32(vmulq_n_u32(lengths, size_of::<[ShuffleRow; ROW]>() as u32));
             let (near, far) = (vgetq_lane_u64::<0>(offsets), vgetq_lane_u64::<1>(offsets));
             let offsets = [near as u32, (near >> 32) as u32, far as u32, (far >> 32) as u32];
 
             let mut digits = [vdupq_n_u8(0); GROUP];
             let mut checked = digits;
-            let mut rows = [ROWS.as_ptr().cast::<Row>(); GROUP];
+            let mut rows = [ROWS.as_ptr().cast::<ShuffleRow>(); GROUP];
             for number in 0..GROUP {
                 let end = ends.add(number).read_volatile() as usize;
                 let raw = vld1q_u8(base.add(end - 16));
@@ -235,8 +236,8 @@ unsafe fn one_by_one(
         let at = wrong.trailing_zeros() as usize / 16;
         let (start, end) = (befores[at].wrapping_add(skip), ends[at]);
         // SAFETY: the caller's.
-        let value = unsafe { long::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
-        let Some(value) = value.or_else(|| slow::float(bytes, start as usize..end as usize)) else { return false };
+        let value = unsafe { decimal31::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
+        let Some(value) = value.or_else(|| fallback::float(bytes, start as usize..end as usize)) else { return false };
         out[at].write(value);
         wrong &= !(0xFFFF << (16 * at));
     }
@@ -300,7 +301,7 @@ unsafe fn four_times(
 ) -> u64 {
     // SAFETY: the caller's.
     unsafe {
-        let second = vdup_n_u32(slow::NANOSECONDS as u32);
+        let second = vdup_n_u32(fallback::NANOSECONDS as u32);
         let above = |values: [uint64x2_t; 2], limit: i64| {
             let limit = vdupq_n_u64(limit as u64);
             let narrow = vcombine_u32(vmovn_u64(vcgtq_u64(values[0], limit)), vmovn_u64(vcgtq_u64(values[1], limit)));
@@ -308,7 +309,7 @@ unsafe fn four_times(
         };
         let read = Four::read::<false>(base, befores, skip, ends);
         let seconds = read.wholes();
-        let mut wrong = read.wrong | above(seconds, slow::MOST_SECONDS);
+        let mut wrong = read.wrong | above(seconds, fallback::MOST_SECONDS);
         // Seconds have a few bits above 32.
         let mut times = seconds.map(|seconds| {
             let upper = vshlq_n_u64::<32>(vmull_u32(vshrn_n_u64::<32>(seconds), second));
@@ -317,7 +318,7 @@ unsafe fn four_times(
         if let Some((skip, parts)) = part {
             let read = Four::read::<false>(base, ends, skip, parts);
             let parts = read.wholes();
-            wrong |= read.wrong | above(parts, slow::NANOSECONDS - 1);
+            wrong |= read.wrong | above(parts, fallback::NANOSECONDS - 1);
             times = [vaddq_u64(times[0], parts[0]), vaddq_u64(times[1], parts[1])];
         }
         vst1q_u64(out.cast(), times[0]);

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::super::slow;
+use super::super::fallback;
 use super::number::{POINT, wholes};
 
 /// Most bytes.
@@ -256,14 +256,14 @@ pub(super) unsafe fn times(
         let wrong = unsafe {
             let own_ends = ends.as_ptr().add(first);
             let (seconds, mut wrong) = integers(bytes.as_ptr(), befores.as_ptr().add(first), skip, own_ends);
-            wrong |= above(seconds, slow::MOST_SECONDS);
+            wrong |= above(seconds, fallback::MOST_SECONDS);
             // Seconds have a few bits above 32.
-            let second = _mm256_set1_epi64x(slow::NANOSECONDS);
+            let second = _mm256_set1_epi64x(fallback::NANOSECONDS);
             let upper = _mm256_slli_epi64::<32>(_mm256_mul_epu32(_mm256_srli_epi64::<32>(seconds), second));
             let mut time = _mm256_add_epi64(_mm256_mul_epu32(seconds, second), upper);
             if let Some((skip, parts)) = fraction {
                 let (part, malformed) = integers(bytes.as_ptr(), own_ends, skip, parts.as_ptr().add(first));
-                wrong |= malformed | above(part, slow::NANOSECONDS - 1);
+                wrong |= malformed | above(part, fallback::NANOSECONDS - 1);
                 time = _mm256_add_epi64(time, part);
             }
             _mm256_storeu_si256(out.as_mut_ptr().add(first).cast(), time);

@@ -7,7 +7,7 @@ use super::opaque;
 
 /// Eight numbers of which the digits are read.
 #[derive(Clone, Copy)]
-pub(super) struct Digits {
+pub(super) struct Digits16 {
     even: __m512i,
     odd: __m512i,
     /// The bytes up to each dot, those of the even and of the odd numbers.
@@ -67,7 +67,7 @@ avx512! {
     /// # Safety
     /// Every end is at least 16, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn read(base: *const u8, ends: *const u32, lengths: __m256i) -> Digits {
+    pub(super) unsafe fn read(base: *const u8, ends: *const u32, lengths: __m256i) -> Digits16 {
         let wide = _mm512_castsi256_si512(lengths);
         // SAFETY: the caller's.
         let (even, odd) = unsafe { (four(base, ends), four(base, ends.add(1))) };
@@ -75,13 +75,13 @@ avx512! {
         let none = opaque(_mm512_setzero_si512());
         let (even, even_dots) = digits(even, _mm512_permutexvar_epi8(table(&EVEN), wide), none);
         let (odd, odd_dots) = digits(odd, _mm512_permutexvar_epi8(table(&ODD), wide), none);
-        Digits { even, odd, up_to_dots: [even_dots, odd_dots] }
+        Digits16 { even, odd, up_to_dots: [even_dots, odd_dots] }
     }
 
     /// The doubles of eight numbers of so many bytes, and which of them (by bit) are something else, so that another path
     /// must read them.
     #[inline]
-    pub(super) fn doubles(digits: &Digits, lengths: __m256i) -> (__m512d, u8) {
+    pub(super) fn doubles(digits: &Digits16, lengths: __m256i) -> (__m512d, u8) {
         let failed = are_no_digits(digits.even, digits.odd);
         let mantissa = whole(digits.even, digits.odd);
         // What is right of the dot are the places.

@@ -8,7 +8,7 @@ use super::opaque;
 
 /// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
 #[derive(Clone, Copy)]
-pub(super) struct Decimals {
+pub(super) struct Decimals31 {
     pub(super) mantissa: __m512i,
     pub(super) power: __m512i,
     pub(super) negative: u8,
@@ -103,7 +103,7 @@ avx512! {
     /// # Safety
     /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Decimals {
+    pub(super) unsafe fn eight(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Decimals31 {
         let one = _mm256_set1_epi32(1);
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
         let (length, mut raw) = unsafe {
@@ -187,7 +187,7 @@ avx512! {
         let places = _mm256_maskz_sub_epi32(dotted, _mm256_set1_epi32(31), left);
         failed |= are_ungrammatical(length, dotted, places, mantissa);
         let power = _mm512_cvtepi32_epi64(_mm256_sub_epi32(power, places));
-        Decimals { mantissa, power, negative, failed }
+        Decimals31 { mantissa, power, negative, failed }
     }
 
     /// Which numbers have no digit before or after their dot, or a zero before other whole digits.
@@ -288,7 +288,7 @@ avx512! {
 
     /// One number by the scalar algorithm, if its bytes are read and only its rounding was not sure.
     #[cold]
-    pub(super) fn double(decimals: &Decimals, lane: usize) -> Option<f64> {
+    pub(super) fn double(decimals: &Decimals31, lane: usize) -> Option<f64> {
         if decimals.failed >> lane & 1 == 1 {
             return None;
         }
@@ -304,7 +304,7 @@ avx512! {
 
     /// The doubles nearest to eight numbers, by Eisel's and Lemire's algorithm.
     #[inline]
-    pub(super) fn doubles(decimals: &Decimals) -> Doubles {
+    pub(super) fn doubles(decimals: &Decimals31) -> Doubles {
         let (magnitudes, unsure) = round(decimals.mantissa, decimals.power, !decimals.failed);
         let values = _mm512_mask_or_epi64(magnitudes, decimals.negative, magnitudes, _mm512_set1_epi64(i64::MIN));
         Doubles { values: _mm512_castsi512_pd(values), failed: decimals.failed | unsure }

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::long::{self, Decimals};
-use super::short;
+use super::decimal16;
+use super::decimal31::{self, Decimals31};
 
 /// Most bytes without the exponent: those that one lane of 16 holds, and four before them.
 const LONGEST: i32 = 20;
@@ -12,7 +12,7 @@ const DOT: i8 = (b'.' ^ b'0') as i8;
 
 /// Eight numbers of which the digits are read.
 #[derive(Clone, Copy)]
-pub(super) struct Digits {
+pub(super) struct Digits20 {
     /// The last sixteen bytes, without their dots.
     even: __m512i,
     odd: __m512i,
@@ -49,7 +49,7 @@ avx512! {
     /// # Safety
     /// Every end is at least 32, and the bytes before it are readable.
     #[inline]
-    pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits {
+    pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits20 {
         // Numbers 0 and 2, 4 and 6, 1 and 3, 5 and 7.
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
         let (mut length, mut raw) = unsafe {
@@ -63,16 +63,16 @@ avx512! {
             (_mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start), [two(0), two(4), two(1), two(5)])
         };
         let tails = words(&raw, 7);
-        let exponential = long::are_exponents(length, tails);
+        let exponential = decimal31::are_exponents(length, tails);
         let (mut power, mut failed) = (_mm256_setzero_si256(), 0);
         if exponential != 0 {
-            (power, failed) = long::exponents(tails, exponential);
-            length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(long::EXPONENT));
+            (power, failed) = decimal31::exponents(tails, exponential);
+            length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(decimal31::EXPONENT));
             let (even, odd) = (_pext_u32(u32::from(exponential), 0x55), _pext_u32(u32::from(exponential), 0xAA));
-            raw[0] = long::before_exponent(raw[0], even as u8);
-            raw[1] = long::before_exponent(raw[1], (even >> 2) as u8);
-            raw[2] = long::before_exponent(raw[2], odd as u8);
-            raw[3] = long::before_exponent(raw[3], (odd >> 2) as u8);
+            raw[0] = decimal31::before_exponent(raw[0], even as u8);
+            raw[1] = decimal31::before_exponent(raw[1], (even >> 2) as u8);
+            raw[2] = decimal31::before_exponent(raw[2], odd as u8);
+            raw[3] = decimal31::before_exponent(raw[3], (odd >> 2) as u8);
         }
 
         // The four bytes before the last sixteen, without what stands before the number.
@@ -81,25 +81,25 @@ avx512! {
         let upper = _mm256_sllv_epi32(_mm256_srlv_epi32(upper, outside), outside);
         // The last sixteen. If their dot goes, the last of the four moves in.
         let wide = _mm512_castsi256_si512(length);
-        let carry = |table: &[u8; 64]| _mm512_permutexvar_epi8(short::table(table), _mm512_castsi256_si512(upper));
-        let (even, even_dots) = short::digits(
+        let carry = |table: &[u8; 64]| _mm512_permutexvar_epi8(decimal16::table(table), _mm512_castsi256_si512(upper));
+        let (even, even_dots) = decimal16::digits(
             _mm512_shuffle_i64x2::<0xDD>(raw[0], raw[1]),
-            _mm512_permutexvar_epi8(short::table(&short::EVEN), wide),
+            _mm512_permutexvar_epi8(decimal16::table(&decimal16::EVEN), wide),
             carry(&EVEN_CARRY),
         );
-        let (odd, odd_dots) = short::digits(
+        let (odd, odd_dots) = decimal16::digits(
             _mm512_shuffle_i64x2::<0xDD>(raw[2], raw[3]),
-            _mm512_permutexvar_epi8(short::table(&short::ODD), wide),
+            _mm512_permutexvar_epi8(decimal16::table(&decimal16::ODD), wide),
             carry(&ODD_CARRY),
         );
-        Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
+        Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
     }
 
-    /// The numbers, as [`long::eight`] tells them; `None` when one of them is of another kind.
+    /// The numbers, as [`decimal31::eight`] tells them; `None` when one of them is of another kind.
     #[inline]
-    pub(super) fn decimals(digits: &Digits) -> Option<Decimals> {
-        let Digits { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;
-        let up_to_dot = short::up_to_dots(even_dots, odd_dots);
+    pub(super) fn decimals(digits: &Digits20) -> Option<Decimals31> {
+        let Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;
+        let up_to_dot = decimal16::up_to_dots(even_dots, odd_dots);
         let below = _mm256_test_epi32_mask(up_to_dot, up_to_dot);
 
         // The lowest bit of the four bytes' first dot. Without one this is 0, and what follows moves all four by a byte.
@@ -117,18 +117,19 @@ avx512! {
         let other = _mm256_cmpgt_epu8_mask(upper, _mm512_castsi512_si256(nine));
         let pairs = _mm256_maddubs_epi16(upper, _mm256_set1_epi16(0x010A));
         let upper = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x0001_0064));
-        failed |= _mm256_cmpgt_epu32_mask(upper, _mm256_set1_epi32(long::MOST_UPPER as i32));
+        failed |= _mm256_cmpgt_epu32_mask(upper, _mm256_set1_epi32(decimal31::MOST_UPPER as i32));
         let scale = _mm512_set1_epi64(10_000_000_000_000_000);
-        let mantissa = _mm512_add_epi64(_mm512_mullo_epi64(_mm512_cvtepu32_epi64(upper), scale), short::whole(even, odd));
+        let upper = _mm512_mullo_epi64(_mm512_cvtepu32_epi64(upper), scale);
+        let mantissa = _mm512_add_epi64(upper, decimal16::whole(even, odd));
 
         let sixteen = _mm256_set1_epi32(16);
         let places = _mm256_maskz_sub_epi32(below, sixteen, up_to_dot);
         let places = _mm256_mask_add_epi32(places, above, sixteen, _mm256_srli_epi32::<3>(_mm256_lzcnt_epi32(dot)));
         let power = _mm512_cvtepi32_epi64(_mm256_sub_epi32(power, places));
         failed |= (above & below) | _mm256_cmpgt_epu32_mask(length, _mm256_set1_epi32(LONGEST));
-        failed |= long::are_ungrammatical(length, above | below, places, mantissa);
+        failed |= decimal31::are_ungrammatical(length, above | below, places, mantissa);
         let usual = (others == 0) & (other == 0) & (failed == 0);
-        usual.then_some(Decimals { mantissa, power, negative: 0, failed: 0 })
+        usual.then_some(Decimals31 { mantissa, power, negative: 0, failed: 0 })
     }
 
     /// One 32-bit word of each number.
