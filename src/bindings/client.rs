@@ -98,7 +98,7 @@ impl Client {
     }
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
-        let (now, client, request) = (unix_nanos(self.now(py)?), self.client(py)?, query.0.clone());
+        let (now, client, request) = (unix_nanos(py, self.now(py)?)?, self.client(py)?, query.0.clone());
         // An archive may lie far away.
         let plan = py.detach(|| client.plan_all(&request, now));
         plan.map(Plan).map_err(|error| from_client(py, error))
@@ -142,7 +142,7 @@ impl Client {
 
     #[pyo3(signature = (query, now, archive = None))]
     fn look_up(&self, py: Python<'_>, query: &Query, now: f64, archive: Option<&Archive>) -> PyResult<Option<String>> {
-        let future = self.ask_listing(py, query, unix_nanos(now), archive)?;
+        let future = self.ask_listing(py, query, unix_nanos(py, now)?, archive)?;
         let listed = wait(py, &self.process, future)?.map_err(|error| from_client(py, error))?;
         Ok(listed.doubt())
     }
@@ -155,7 +155,7 @@ impl Client {
         now: f64,
         archive: Option<&Archive>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let future = self.ask_listing(py, query, unix_nanos(now), archive)?;
+        let future = self.ask_listing(py, query, unix_nanos(py, now)?, archive)?;
         awaitable(py, &self.process, future, |py, listed| {
             let listed = listed.map_err(|error| from_client(py, error))?;
             listed.doubt().into_py_any(py)

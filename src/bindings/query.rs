@@ -51,21 +51,22 @@ impl Query {
     }
 
     #[pyo3(signature = (now, tier = None))]
-    fn window(&self, now: f64, tier: Option<&str>) -> (i64, i64) {
-        let window = self.0.first().window(unix_nanos(now), tier.and_then(Tier::find));
-        (window.from, window.to)
+    fn window(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<(i64, i64)> {
+        let window = self.0.first().window(unix_nanos(py, now)?, tier.and_then(Tier::find));
+        Ok((window.from, window.to))
     }
 
     /// The first bucket start that a tier's history has of "the last so many seconds"; None where nothing moves with it.
     #[pyo3(signature = (now, tier = None))]
-    fn first_in_history(&self, now: f64, tier: Option<&str>) -> Option<i64> {
-        self.0.first().first_in_history(unix_nanos(now), tier.and_then(Tier::find)).map(|first| first.0)
+    fn first_in_history(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<Option<i64>> {
+        let now = unix_nanos(py, now)?;
+        Ok(self.0.first().first_in_history(now, tier.and_then(Tier::find)).map(|first| first.0))
     }
 
     /// Why the window holds no bucket, in words; None where it holds one.
     #[pyo3(signature = (now, tier = None))]
-    fn why_no_bucket(&self, now: f64, tier: Option<&str>) -> Option<String> {
-        self.0.first().why_no_bucket(unix_nanos(now), tier.and_then(Tier::find))
+    fn why_no_bucket(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<Option<String>> {
+        Ok(self.0.first().why_no_bucket(unix_nanos(py, now)?, tier.and_then(Tier::find)))
     }
 
     #[getter]

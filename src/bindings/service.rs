@@ -12,6 +12,7 @@ use pyo3::sync::MutexExt;
 use super::archive::Archive;
 use super::errors;
 use super::faults::Faults;
+use super::times::MOST_SECONDS;
 use crate::clock::{Clock, RunningClock, SECOND, UnixNanos};
 use crate::market::{self, Ingest, Market};
 use crate::protocol::redacted;
@@ -100,7 +101,7 @@ impl LocalService {
         }
         let clock = match now {
             None => RunningClock::wall(),
-            Some(now) if now.is_finite() && now.abs() < 9.2e9 => {
+            Some(now) if now.is_finite() && now.abs() < MOST_SECONDS => {
                 RunningClock::starting_at(UnixNanos((now * SECOND as f64).round() as i64))
             }
             Some(now) => return Err(errors::invalid(py, &format!("now={now} is no Unix time in seconds"))),
@@ -194,7 +195,7 @@ impl LocalService {
     }
 
     fn advance(&self, py: Python<'_>, seconds: f64) -> PyResult<()> {
-        if !(0.0..9.2e9).contains(&seconds) || self.now() + seconds >= 9.2e9 {
+        if !(0.0..MOST_SECONDS).contains(&seconds) || self.now() + seconds >= MOST_SECONDS {
             return Err(errors::invalid(
                 py,
                 &format!("the clock moves forward, at most to the year 2261, not by {seconds} s"),

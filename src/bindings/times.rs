@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
+use super::errors;
 use crate::client::Now;
 use crate::clock::{SECOND, UnixMicros, UnixNanos, UnixSecond, Window};
 
@@ -28,10 +29,17 @@ pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Boun
     Ok(list)
 }
 
-/// The moment that Python tells in Unix seconds. Rounded, none gets into the second after its own.
-pub(super) fn unix_nanos(seconds: f64) -> UnixNanos {
+/// Unix seconds that nanoseconds hold: the years 1678 to 2261.
+pub(super) const MOST_SECONDS: f64 = 9.2e9;
+
+/// The moment that a clock of Python tells in Unix seconds. Rounded, none gets into the second after its own.
+pub(super) fn unix_nanos(py: Python<'_>, seconds: f64) -> PyResult<UnixNanos> {
+    if !(-MOST_SECONDS..MOST_SECONDS).contains(&seconds) {
+        let message = format!("the clock tells {seconds}, which is no time in Unix seconds before the year 2261");
+        return Err(errors::invalid(py, &message));
+    }
     let second = seconds.floor();
-    UnixSecond(second as i64).nanos().plus(((seconds - second) * SECOND as f64) as i64)
+    Ok(UnixSecond(second as i64).nanos().plus(((seconds - second) * SECOND as f64) as i64))
 }
 
 /// A moment in Unix seconds, as Python's clocks tell it.

@@ -191,3 +191,11 @@ def test_times_as_people_read_them():
     assert iso(NOON + 5) == "2026-01-01 12:00:05"
     assert iso(np.datetime64("2026-01-01T12:00", "ns")) == "2026-01-01 12:00"
     assert iso(np.datetime64("2026-01-01T12:00:05.25")) == "2026-01-01 12:00:05"
+
+
+@pytest.mark.parametrize("seconds", [NOON * 1e3, NOON * 1e9, -NOON * 1e3, math.inf, math.nan])
+def test_a_clock_that_does_not_tell_seconds_is_refused_before_anything_is_sent(seconds):
+    with mp.Client("a-key", "http://127.0.0.1:9", tier="advanced", clock=lambda: seconds) as client:
+        for ask in (client.candles, lambda *of, **window: client.plan("candles", *of, **window)):
+            with pytest.raises(mp.InvalidRequest, match=r"the clock tells .* Unix seconds"):
+                ask("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01")

@@ -27,7 +27,7 @@ Columns: TypeAlias = "dict[str, npt.NDArray[np.float64]]"
 
 CANDLE = ("open", "high", "low", "close", "volume")
 PAIR = re.compile(r"[A-Za-z0-9]+/[A-Za-z0-9]+(:[A-Za-z0-9]+(-\d{6})?)?", re.ASCII)
-#: The framework looks for rates in files of this timeframe, however often a venue pays.
+#: freqtrade looks for funding rates in files of this timeframe, however often a venue pays.
 RATES_TIMEFRAME = "1h"
 FORMATS = ("feather", "parquet")
 DAY = 86_400
@@ -56,18 +56,19 @@ def freqtrade(
         result: Candles, funding rates or open interest of one market. Of open interest also both, in coins and in USD.
         folder: freqtrade's folder of the exchange, such as ``user_data/data/binance``.
         pair: The market as freqtrade spells it: ``BTC/USDT``, of futures with what settles it, ``BTC/USDT:USDT``.
-        kind: What candles are; None is ``"futures"`` where the pair says so and else ``"spot"``.
+        kind: Which of freqtrade's kinds candles are written as; None is ``"futures"`` for pairs like ``BTC/USDT:USDT``,
+            else ``"spot"``.
         file_format: ``"feather"`` or ``"parquet"``, as in freqtrade's ``dataformat_ohlcv``.
         payments: How often the venue pays funding, counted from midnight UTC.
-        rates_for: The time that the rates are told for: 8 hours, unless another was asked.
+        rates_for: The period that the rates refer to: 8 hours, unless the query named another.
 
     Returns:
         The file.
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
-        SelectionError: It is of another type, a set of none or several, of an interval that freqtrade has not, or has
-            no row: nothing is written.
+        SelectionError: ``result`` has another type, no series or several, an interval unknown to freqtrade, or no
+            row. Nothing is written.
         InvalidRequest: An argument cannot be right.
         OSError: The file cannot be written.
     """

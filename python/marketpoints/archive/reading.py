@@ -14,7 +14,7 @@ __all__ = ["read"]
 def read(
     archive: _engine.Archive, query: _engine.Query, as_of: float | None, columns: Sequence[str] | None = None
 ) -> SeriesSet:
-    """What an archive holds of a query, as a client would answer; of some columns those that are there.
+    """What an archive holds of a query, as a client would answer; of ``columns`` (None: all) those that exist.
 
     Raises:
         NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its
@@ -26,7 +26,7 @@ def read(
         whole = wrap(found, *asked)
         if columns is None or "levels" in columns:
             return whole
-        # A market profile without its levels is a row a session.
+        # Without its levels a market profile (TPO) is a table with one row per session.
         return SeriesSet([one.sessions if isinstance(one, Tpo) else one for one in whole])
 
     try:

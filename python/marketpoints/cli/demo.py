@@ -1,4 +1,4 @@
-"""The demo: the whole road in seconds, without an account."""
+"""The ``demo`` command: plan, download, file and picture from a local service, in seconds and without an account."""
 
 import argparse
 from io import BytesIO
@@ -25,7 +25,7 @@ def demo(given: argparse.Namespace) -> int:
     """Fetches candles and a heatmap from the demo market; writes a Parquet file and a picture."""
     folder = commands.folder(given.output)
     table, picture = folder / "candles.parquet", folder / "demo.png"
-    # Before the work, not after it.
+    # Whatever is missing fails now, not after the downloads.
     load("matplotlib")
     for file in (table, picture):
         destination(file)
@@ -58,7 +58,7 @@ def demo(given: argparse.Namespace) -> int:
 
 
 def step(client: Client, method: str, what: str, interval: str, **window: Any) -> SeriesSet:
-    """Fetches one thing and prints what was planned and what it cost."""
+    """Fetches one series and prints what was planned and what it cost."""
     query = (METHODS[method], EXCHANGE, SYMBOL, interval)
     planned = client.plan(*query, **window)
     before = client.usage()

@@ -19,13 +19,13 @@ from ..results.sets import SeriesSet
 
 __all__ = ["FORMATS", "lay_out", "print_table", "show", "show_plan", "target", "write"]
 
-#: Forms of a table besides that on the screen; files of Parquet are not for a screen or a pipe.
+#: Formats of a table besides the text on the screen; Parquet goes to files alone, not to a screen or a pipe.
 FORMATS = ("parquet", "csv", "json")
-#: Rows of a table on a terminal: more than a screen's would hide what was typed.
-MOST = 40
-# What a market is named besides its symbol.
+#: Most rows of a table on a terminal: more would scroll the command out of sight.
+MOST_ROWS = 40
+# Identity columns of a market besides its symbol.
 MARKET = ("normalized_symbol", "category", "coin")
-# The columns that say what a row is of, and the identity's field that each holds; named as in long frames.
+# Identity columns, each with the field of `SeriesId` that it holds; they are named as in long frames.
 IDENTITY = {
     {"raw_symbol": "symbol"}.get(one.name, one.name): one.name for one in fields(SeriesId) if one.name != "extra"
 }
@@ -35,8 +35,8 @@ def target(path: str, form: str | None = None) -> Path:
     """The file to write, checked before anything is fetched.
 
     Raises:
-        InvalidRequest: The name does not end as files of that format do, or of any where none is named, there is no
-            such folder, or a pipe, a device, a socket or a folder stands there.
+        InvalidRequest: The suffix is not that of the format (of any, where ``form`` is None), the folder does not
+            exist, or the name belongs to a pipe, a device, a socket or a folder.
     """
     file = Path(path)
     suffixes = [f".{name}" for name in FORMATS if form in (None, name)]
@@ -51,13 +51,13 @@ def target(path: str, form: str | None = None) -> Path:
 
 
 def write(answer: SeriesSet, file: Path) -> int:
-    """Writes an answer as one table, whole or not at all, with columns that say what each row is of.
+    """Writes an answer as one table, whole or not at all, with the identity of each row's series in columns.
 
     Returns:
         Number of rows.
 
     Raises:
-        InvalidRequest: The file cannot be written, or a column has a form that a table cannot hold.
+        InvalidRequest: The file cannot be written, or a column holds nested records, which no flat table has.
     """
     columns = _joined(answer)
     _engine.write_table(str(destination(file)), columns)
@@ -68,11 +68,11 @@ def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:
     """Prints an answer as :func:`write` writes it, as ``csv`` or ``json``.
 
     Raises:
-        InvalidRequest: A column has a form that a table cannot hold.
+        InvalidRequest: A column holds nested records, which no flat table has.
     """
     columns = _joined(answer)
     if out.isatty():
-        # A program gets the values as they are; a terminal would obey what stands in a name.
+        # A terminal would obey control characters in a name; a pipe or a file gets the values as they are.
         columns = [(printable(name), _printable(values)) for name, values in columns]
     out.write(_engine.table_text(columns, form).decode())
 
@@ -109,7 +109,7 @@ def show(answer: SeriesSet, out: TextIO) -> None:
         of = f" of {series.asked_for}" if series.asked_for and not (series.id.raw_symbol or series.id.exchange) else ""
         print(printable(f"# {series.id}{of}{', values in USD' if series.usd else ''}"), file=out)
         table = {name: values for name, values in _columns(series, labelled=False).items() if not _empty(values)}
-        count, places = len(table["time"]), _seen(len(table["time"]), out)
+        count, places = len(table["time"]), _printed_rows(len(table["time"]), out)
         cells = [[_cell(values[place]) for place in places] for values in table.values()]
         texts = {index for index, values in enumerate(table.values()) if isinstance(values, list)}
         header = ["time (UTC)" if name == "time" else name for name in table]
@@ -118,11 +118,11 @@ def show(answer: SeriesSet, out: TextIO) -> None:
             print(f"{count:,} rows; --output FILE writes all of them, --format csv prints them", file=out)
 
 
-def _seen(count: int, out: TextIO) -> Sequence[int]:
-    """The rows that are printed: on a terminal the first and the last ones of many."""
-    if count <= MOST or not out.isatty():
+def _printed_rows(count: int, out: TextIO) -> Sequence[int]:
+    """Positions of the rows that are printed: on a terminal the first and the last ones of many."""
+    if count <= MOST_ROWS or not out.isatty():
         return range(count)
-    return (*range(MOST // 2), *range(count - MOST // 2, count))
+    return (*range(MOST_ROWS // 2), *range(count - MOST_ROWS // 2, count))
 
 
 def _between(count: int, places: Sequence[int]) -> str | None:
@@ -132,7 +132,7 @@ def _between(count: int, places: Sequence[int]) -> str | None:
 
 def show_plan(requests: Sequence[PlannedRequest], out: TextIO) -> None:
     """Prints the requests of a plan with their windows; on a terminal the first and the last ones of many."""
-    places = _seen(len(requests), out)
+    places = _printed_rows(len(requests), out)
     rows = [
         [f"{one.weight:,}", f"{one.points:,}", f"{iso(one.start)} to {iso(one.end)}", one.url]
         for one in (requests[place] for place in places)
@@ -148,7 +148,7 @@ def lay_out(
 ) -> None:
     """Prints rows in columns; those in ``left`` are aligned to the left, all others to the right.
 
-    ``between`` is a line amid the rows.
+    ``between`` is a line printed halfway, where rows were left out.
     """
     header, rows = [printable(cell) for cell in header], [[printable(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
@@ -184,7 +184,8 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
             table[name] = np.ascontiguousarray(values)
     if labelled:
         known: dict[str, str | None] = dict(series.id.known())
-        if not len(times) and "raw_symbol" in known:  # the service names the market in its answer, and there is none
+        # Only an answer names the market in full: an empty one gets these columns all the same.
+        if not len(times) and "raw_symbol" in known:
             known = dict.fromkeys(MARKET) | known
         table |= {
             name: [known[field]] * len(times)
@@ -197,12 +198,12 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
 
 
 def _empty(values: Any) -> bool:
-    """Whether a column of texts has none, such as the sides of levels that have no side."""
+    """Whether all texts of a column are empty, as the sides of levels that have none."""
     return isinstance(values, list) and not any(values)
 
 
 def _blank(name: str, table: dict[str, Any], tables: list[dict[str, Any]]) -> Any:
-    """A column that another series has and this one has not."""
+    """Missing values (None, NaT, NaN, of whole numbers 0) for a column that only other series of the answer have."""
     import numpy as np
 
     rows = len(table["time"])
@@ -222,5 +223,5 @@ def _cell(value: Any) -> str:
         return value
     if value.dtype.kind == "M":
         return exact(value)
-    # A double keeps fifteen digits of a decimal number; what comes after is of its sum. Files have all of them.
+    # A double holds fifteen decimal digits; what follows is rounding error. Files have every digit.
     return f"{value.item():.15g}" if value.dtype.kind == "f" else repr(value.item())

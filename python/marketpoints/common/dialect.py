@@ -45,11 +45,11 @@ class Dialect:
             analytics_prefix: Base path of the analytics, instead of ``/v1/prediction/analytics`` (section 4.3).
             types: Data types and channel types of the stream.
             exchanges: Exchange values.
-            fields: Fields of answers at any depth: of points, identities, records and events. URL parameters are none.
+            fields: Fields of answers at any depth: of points, identities, records and events; not URL parameters.
 
         Raises:
-            InvalidRequest: An empty name, a header that HTTP does not allow, a slip of a known neutral name, two
-                neutral names with one published name, or a published name that is itself another neutral one.
+            InvalidRequest: An empty name, a header that HTTP does not allow, a misspelt neutral name, one published
+                name for two neutral ones, or one that is itself another neutral name.
         """
         self._checked = _engine.Dialect(
             key_header=text(key_header, "key_header"),
@@ -65,8 +65,8 @@ class Dialect:
         """Reads a dialect from a TOML file: its keys are the arguments' names, mappings are tables.
 
         Raises:
-            InvalidRequest: The file cannot be read or is no TOML, has an unknown key, or says what cannot be right; the
-                message names the file, the key or line, and what would be right.
+            InvalidRequest: The file cannot be read or is no TOML, has an unknown key or an invalid value; the message
+                names the file, the key or line, and what would be right.
         """
         made = cls.__new__(cls)
         made._checked = _engine.Dialect.from_toml(os.fspath(path))
@@ -79,7 +79,7 @@ class Dialect:
 
     @property
     def base_url(self) -> str | None:
-        """Address of the deployment; None where the client has its own."""
+        """Address of the deployment; None where the dialect names none."""
         return self._checked.base_url
 
     @property

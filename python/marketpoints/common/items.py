@@ -1,4 +1,4 @@
-"""What holds its items by position."""
+"""A read-only sequence type that data frame packages do not take for one."""
 
 from collections.abc import Iterator
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ Item = TypeVar("Item")
 class Items(Generic[Item]):
     """Read-only items by position, with the methods of a tuple.
 
-    Not a ``collections.abc.Sequence``: pandas and polars take each item of such for a row, whatever columns it offers.
+    Not a ``collections.abc.Sequence``: of one, pandas and polars make a row per item and ignore the columns it offers.
     """
 
     _items: tuple[Item, ...]

@@ -14,15 +14,15 @@ __all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "reporting
 
 #: What a caller's own function takes: requests done, requests.
 Report: TypeAlias = Callable[[int, int], object]
-#: False is silence, True a bar on standard error, a function is called with (requests done, requests).
+#: None and False show nothing, True a bar on standard error; a function is called with (requests done, requests).
 Progress: TypeAlias = bool | Report | None
-#: What the engine calls: requests done and all, weight done and all, rows, seconds that the next request still waits
-#: for budget, and seconds left. A run of many calls adds what is under way.
+#: What the engine calls with requests done and in total, weight done and in total, rows, seconds until the budget lets
+#: the next request go, and seconds left. A run of many calls adds a text: what is in flight.
 ProgressCallback: TypeAlias = Callable[..., object]
 
 
 class RunningTotals:
-    """What the engine calls while a call is under way: it remembers requests, weight and rows, and passes all of it on.
+    """A progress callback that remembers requests done, weight and rows, and passes every report on to another one.
 
     Attributes:
         progress: Requests done, their weight and their rows.
@@ -35,14 +35,14 @@ class RunningTotals:
         self.progress = (0, 0, 0)
 
     def __call__(self, done: int, total: int, weight_done: int, weight: int, rows: int, *how_far: Any) -> None:
-        """How far it is."""
+        """Takes one report from the engine."""
         self.progress = (done, weight_done, rows)
         if self._on_progress is not None:
             self._on_progress(done, total, weight_done, weight, rows, *how_far)
 
     @property
     def weight(self) -> int:
-        """Weight of the answers that came."""
+        """Weight of the answers so far."""
         return self.progress[1]
 
 
@@ -59,7 +59,7 @@ def reporting(progress: Progress) -> Iterator[ProgressCallback | None]:
         tqdm = load_if_there("tqdm")
         yield from _bar(tqdm) if tqdm is not None else _line()
     elif callable(progress):
-        yield _answers(progress)
+        yield _after_each_answer(progress)
     else:
         raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
 
@@ -85,8 +85,8 @@ def describe(
     return ", ".join(parts)
 
 
-def _answers(on_answer: Report) -> ProgressCallback:
-    """A caller's function, which is called after each answer alone."""
+def _after_each_answer(on_answer: Report) -> ProgressCallback:
+    """The callback for a caller's own function: it passes a report on only when an answer has come."""
     last_done = 0
 
     def report(done: int, total: int, *_: float) -> None:
@@ -99,7 +99,7 @@ def _answers(on_answer: Report) -> ProgressCallback:
 
 
 def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
-    # How much there is to ask is known a moment later: until then there is nothing to draw a bar of.
+    # The total comes with the first report: until then there is nothing to draw a bar of.
     with tqdm.tqdm(desc="waiting for the first answer", bar_format="{desc}") as bar:
 
         def report(done: int, total: int, weight_done: int, weight: int, *how_far: Any) -> None:
@@ -111,7 +111,7 @@ def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
         try:
             yield report
         finally:
-            # Without any request nothing of it stays on the screen.
+            # A call that needed no request leaves nothing on the screen.
             bar.leave = bar.total is not None
 
 

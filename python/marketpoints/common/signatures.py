@@ -1,4 +1,4 @@
-"""Keyword arguments that several methods share are written once, in typed dictionaries."""
+"""Checks of keyword arguments that several methods share, declared once as a ``TypedDict``."""
 
 import functools
 import inspect
@@ -14,25 +14,25 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
-    """The error for a keyword argument that a call does not have, with the one that was meant."""
+    """The error for an unknown keyword argument of a call, with the nearest known one as a hint."""
     near = _engine.closest(name, list(known))
     hint = did_you_mean(near) or "; parameters that only the service knows go into extra={…}"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def checked_keywords(arguments: type) -> Callable[[Method], Method]:
-    """Makes a method whose keyword arguments a typed dictionary holds refuse others; ``help`` shows their names."""
-    by_name = inspect.Parameter.KEYWORD_ONLY
+    """Decorator: a method takes no keywords but its own and those of a ``TypedDict``, and ``help`` lists them."""
+    keyword_only = inspect.Parameter.KEYWORD_ONLY
     named = [
-        inspect.Parameter(name, by_name, default=False if kind is bool else None, annotation=kind)
+        inspect.Parameter(name, keyword_only, default=False if kind is bool else None, annotation=kind)
         for name, kind in arguments.__annotations__.items()
     ]
 
-    def shown(method: Method) -> Method:
-        method.__qualname__ = method.__name__  # for a TypeError of Python's own, which names the method behind
+    def decorate(method: Method) -> Method:
+        method.__qualname__ = method.__name__  # Python's own TypeErrors would name the class too
         signature = inspect.signature(method)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-        places = [one for one in own if one.kind is not by_name]
+        positional = [one for one in own if one.kind is not keyword_only]
         known = {one.name for one in [*own, *named]}
 
         @functools.wraps(method)
@@ -43,8 +43,8 @@ def checked_keywords(arguments: type) -> Callable[[Method], Method]:
             return method(*given, **keywords)
 
         checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*places, *named, *own[len(places) :]]
+            parameters=[*positional, *named, *own[len(positional) :]]
         )
         return cast("Method", checked)
 
-    return shown
+    return decorate

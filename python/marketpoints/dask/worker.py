@@ -1,4 +1,4 @@
-"""What workers do. Key and credentials are those of their own environment: none of it travels."""
+"""What runs on the workers. Key and credentials come from their own environment and are never sent to them."""
 
 import inspect
 import os
@@ -17,15 +17,15 @@ from ..universes.universe import Universe
 
 __all__ = ["ADDRESSES", "BUDGET", "KEY", "Place", "do", "plan", "rows", "settings", "shares"]
 
-#: Settings that may hold a password, and what sets them where the workers run.
+#: Settings that may hold a password, and the environment variable that sets each on a worker.
 ADDRESSES = {"base_url": URL, "budget": BUDGET, "proxy": "HTTPS_PROXY"}
-#: Runs whose clients a worker keeps: connections, and listings that were asked.
+#: Most runs whose clients a worker keeps, for their connections and fetched listings; the oldest run goes first.
 MOST_RUNS = 4
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run keeps what it downloads, and how it asks: what travels with every piece. No key, no password.
+    """A run's archive and client settings. It is sent to the workers with every piece: no key, no password.
 
     Attributes:
         run: Name of the run.
@@ -67,13 +67,13 @@ def _archive(place: Place) -> _engine.Archive:
 
 
 def plan(place: Place, universe: Universe) -> UniversePlan:
-    """The plan of a universe."""
+    """The plan of a universe, made on a worker with its own key."""
     client, archive = _tools(place)
     return planned_blocking(client, universe, archive)
 
 
 def do(place: Place, piece: Piece) -> PieceReport:
-    """Does a piece."""
+    """Downloads a piece into the archive; the report also has the budget that is left."""
     client, archive = _tools(place)
     return replace(sync_piece(piece, client, archive), budget=client.budget)
 
@@ -84,6 +84,6 @@ def rows(place: Place, parts: Sequence[Part]) -> list[int]:
 
 
 def shares(budget: str | None = None) -> str:
-    """Who shares a budget: ``process``, ``machine``, or ``all`` who name its place; None is this worker's own."""
+    """Who shares a budget: ``process``, ``machine``, or ``all`` that name one Redis or folder; None: this worker's."""
     name = budget or os.environ.get(BUDGET) or "machine"
     return name if name in ("process", "machine") else "all"

@@ -1,4 +1,4 @@
-"""Colours of volumes: palettes on dark and on light paper, and scales for values of which few are huge.
+"""Colours of heatmaps and bubbles: palettes on dark and on light paper, and scales for values of which few are huge.
 
 Palettes ascend in lightness on dark paper and descend on light paper, so that they read the same in every kind of
 colour vision and in grey. Bids and asks are blue and orange, which all kinds tell apart.

@@ -21,18 +21,18 @@ from .universe import Universe
 
 __all__ = ["PARALLEL", "planned_blocking", "planned_later"]
 
-#: Calls of a run that are under way at once: as many as the engine has requests of one call.
+#: Most calls of a run in flight at once; the engine allows one call as many requests.
 PARALLEL = 8
-#: Bytes of a file for a bucket of a minute, an hour and a day by wire type, for archives that hold none of the type.
-BYTES: dict[str, Sequence[float]] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
-#: What a type that the table does not know is taken for.
-PLAIN = "TRADE_SIDE_AGNOSTIC_AGG"
+#: Bytes on disk of a bucket of a minute, an hour and a day, by wire type; used until the archive holds some to measure.
+BUCKET_BYTES: dict[str, Sequence[float]] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
+#: Wire type whose bytes stand in for those of a type that is not in the table.
+FALLBACK_TYPE = "TRADE_SIDE_AGNOSTIC_AGG"
 
-#: What a plan adds up.
+#: Fields that a plan sums over its series.
 SUMS = ("requests", "weight", "points", "bytes")
 HOUR, DAY = 3_600, 86_400
 
-#: What a plan asks of the service, all of weight 0: a name, and what it is asked with.
+#: A question to the service, of weight 0: a method of the client (or ``look_up``), and its arguments.
 Question: TypeAlias = tuple[str, Any]
 Planning: TypeAlias = Generator[Question, Any, UniversePlan]
 
@@ -45,14 +45,15 @@ class Entry:
     query: _engine.Query | None = None
     window: tuple[int, int] | None = None
     plan: _engine.Plan | None = None
+    # By tier: name, seconds to run or why it cannot; requests, weight and points, None where it may not ask.
     tiers: Sequence[tuple[str, float | None, str | None, tuple[int, int, int] | None]] = ()
     requests: int = 0
     weight: int = 0
     points: int = 0
-    # Of a bucket on disk.
+    # Of one bucket on disk, measured or from the table.
     bucket_bytes: float = 0.0
     refusal: str = ""
-    # The ledger cannot be read: whoever holds it mends it, so that nobody knows yet what is left to ask.
+    # The ledger cannot be read: until the next sync mends it, what is left to ask is not known.
     unknown: bool = False
 
     @property
@@ -61,7 +62,7 @@ class Entry:
         return round(self.points * self.bucket_bytes)
 
     def part(self) -> Part:
-        """The series as the plan has it."""
+        """The series with the windows left to ask, oldest first; where these are unknown, all of it with weight 0."""
         if self.plan is not None:
             slices = [
                 Slice(one.start, one.end, one.weight)
@@ -79,7 +80,7 @@ class Entry:
 def planned_blocking(
     client: Client, universe: Universe, archive: _engine.Archive, *, asks: bool = True
 ) -> UniversePlan:
-    """The plan, with a client that waits; one that ``asks`` nothing needs no service, and takes symbols for known."""
+    """Plans with a blocking client. Without ``asks`` only filters of markets are asked, and symbols count as known."""
     with ThreadPoolExecutor(PARALLEL) as pool:
 
         def ask(question: Question) -> Any:
@@ -102,14 +103,14 @@ def planned_blocking(
 
 
 async def planned_later(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
-    """The plan, with a client that is awaited; files are read beside the loop."""
+    """Plans with an asynchronous client; files are read in a thread, not in the event loop."""
     import asyncio  # not loaded with the package: whoever awaits has it
 
     steps, answer = _steps(client, universe, archive), None
-    places = asyncio.Semaphore(PARALLEL)
+    slots = asyncio.Semaphore(PARALLEL)
 
     async def look_up(asked: tuple[_engine.Query, float]) -> str | InvalidRequest | None:
-        async with places:
+        async with slots:
             try:
                 return await client._live.look_up_async(asked[0], asked[1], archive)
             except InvalidRequest as problem:
@@ -118,7 +119,7 @@ async def planned_later(client: AsyncClient, universe: Universe, archive: _engin
     def step() -> Question | UniversePlan:
         try:
             return steps.send(answer)
-        except StopIteration as done:  # does not cross threads
+        except StopIteration as done:  # no future can hold a StopIteration
             planned: UniversePlan = done.value
             return planned
 
@@ -142,7 +143,7 @@ def _returning_errors(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Archive) -> Planning:
-    """The steps of a plan, which hand out what is to be asked and take the answers: once for both clients."""
+    """Makes a plan, for both kinds of client: yields each question and is sent its answer."""
     if client.tier is None and client.budget is None:
         yield "usage", {}  # how large a request may be
     now = client._live.now()
@@ -160,29 +161,29 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
         _prepare(entry, now, client.tier)
     entries = _merged(entries)
     planner = client._connect(lambda: now, archive=archive)
-    # What the own tier does not allow may be what another one does.
-    beyond = client._connect(lambda: now, archive=archive, tier=None)
+    # Checks no tier: tells which tiers allow what the key's own one refuses.
+    any_tier = client._connect(lambda: now, archive=archive, tier=None)
     try:
         planner.check_archive()
         for entry in entries:
-            _plan(entry, planner, beyond)
+            _plan(entry, planner, any_tier)
         asked = [entry for entry in entries if entry.requests]
         answers = yield "look_up", [(entry.query, now) for entry in asked]
     finally:
         planner.close()
-        beyond.close()
-    for entry, words in zip(asked, answers, strict=True):
-        if isinstance(words, InvalidRequest):
-            entry.refusal, entry.plan, entry.tiers = str(words), None, ()
+        any_tier.close()
+    for entry, warning in zip(asked, answers, strict=True):
+        if isinstance(warning, InvalidRequest):
+            entry.refusal, entry.plan, entry.tiers = str(warning), None, ()
             entry.requests = entry.weight = entry.points = 0
         else:
-            client._warn(words)
+            client._warn(warning)
     _estimate_bytes(entries, _kept(archive))
     return _universe_plan(entries, client.budget)
 
 
 def _prepare(entry: Entry, now: float, tier: str | None) -> None:
-    """The query and its window, or why there is none."""
+    """Gives an entry its query and window, or the reason why it is refused."""
     try:
         entry.query = query_of(entry.wanted)
     except (InvalidRequest, TypeError) as problem:
@@ -196,7 +197,7 @@ def _prepare(entry: Entry, now: float, tier: str | None) -> None:
 
 
 def _merged(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries, those of the same series whose windows meet as one, so that a plan counts nothing twice."""
+    """The entries; those of one series are merged where windows overlap or touch, so that nothing counts twice."""
     merged: dict[Any, list[Entry]] = {}
     for entry in entries:
         wanted = entry.wanted
@@ -212,14 +213,14 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
             hull = (min(start, *(one.window[0] for one in meeting)), max(end, *(one.window[1] for one in meeting)))  # type: ignore[index]
             same[:] = [one for one in same if one not in meeting]
             if hull[0] < hull[1]:
-                # Of several windows none is the whole's any more.
+                # The merged window takes the place of each entry's own start, end and period.
                 wanted = replace(wanted, arguments={**wanted.others, "start": hull[0], "end": hull[1]})
             entry = Entry(wanted, query_of(wanted) if hull[0] < hull[1] else entry.query, hull)
         same.append(entry)
     return [entry for same in merged.values() for entry in same]
 
 
-def _plan(entry: Entry, planner: _engine.Client, beyond: _engine.Client) -> None:
+def _plan(entry: Entry, planner: _engine.Client, any_tier: _engine.Client) -> None:
     """Cuts what is left to ask of a series into requests, or says why it is refused."""
     if entry.query is None:
         return
@@ -229,7 +230,7 @@ def _plan(entry: Entry, planner: _engine.Client, beyond: _engine.Client) -> None
         entry.refusal = str(problem)
         if isinstance(problem, TierError):
             with suppress(Error):
-                entry.tiers = beyond.plan(entry.query).tiers
+                entry.tiers = any_tier.plan(entry.query).tiers
     except ArchiveError:
         entry.unknown = entry.window is not None and entry.window[0] < entry.window[1]
     else:
@@ -261,8 +262,8 @@ def _estimate_bytes(entries: Iterable[Entry], kept: Iterable[Mapping[str, Any]])
 
 
 def _table_bytes(kind: str, seconds: int) -> float:
-    """Bytes of a bucket by the table of types; between the lengths that it knows in proportion to their logarithms."""
-    known = list(zip((60, HOUR, DAY), BYTES.get(kind, BYTES[PLAIN]), strict=True))
+    """Bytes of a bucket by the table of types; between the table's lengths interpolated on log-log axes."""
+    known = list(zip((60, HOUR, DAY), BUCKET_BYTES.get(kind, BUCKET_BYTES[FALLBACK_TYPE]), strict=True))
     for (low, small), (high, large) in pairwise(known):
         if low <= seconds <= high:
             return float(small * (large / small) ** (log(seconds / low) / log(high / low)))
@@ -286,8 +287,8 @@ def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniverseP
             weights[tier] += cut[1]
             sizes[tier] += round(cut[2] * entry.bucket_bytes)
     eta = 0.0 if budget is None else budget._wait(sums["weight"])
-    times = {name: _eta(TIERS[name], weight) for name, weight in weights.items()}
-    none = {name: count for name, count in refused.items() if count}
+    etas = {name: _eta(TIERS[name], weight) for name, weight in weights.items()}
+    refusals = {name: count for name, count in refused.items() if count}
     return UniversePlan(
         Records(series, SeriesPlan),
         **sums,
@@ -295,13 +296,13 @@ def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniverseP
         requests_by_tier=requests,
         weight_by_tier=weights,
         bytes_by_tier=sizes,
-        eta_by_tier=times,
-        refused_by_tier=none,
+        eta_by_tier=etas,
+        refused_by_tier=refusals,
         _parts=tuple(parts),
     )
 
 
 def _eta(tier: Tier, weight: int) -> float:
-    """Seconds until a full bucket of the tier has let a weight pass; what a day's cap holds passes the next day."""
+    """Seconds until a tier's full token bucket lets a weight pass; what exceeds a day's cap waits for the next day."""
     days, rest = divmod(max(0, weight - 1), tier.weight_per_day) if tier.weight_per_day else (0, weight - 1)
     return days * DAY + max(0, rest + 1 - tier.burst) / tier.weight_per_minute * 60

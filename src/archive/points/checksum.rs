@@ -1,4 +1,4 @@
-//! Checksums, as ledgers and names have them.
+//! Hash functions for ledgers and names; which of them a ledger notes says `LedgerPart` in `ledger.rs`.
 
 use sha2::{Digest, Sha256};
 use twox_hash::XxHash3_128;

@@ -192,9 +192,11 @@ fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>
 fn at_once(ledger: &KeyLedger, partitions: &[&String], most: u64) -> usize {
     let fit = |count: &usize| bytes_of(ledger, &partitions[..*count]) <= most;
     let count = (1..=partitions.len().min(AT_ONCE)).take_while(fit).last().unwrap_or(1);
-    // As many for each processor.
+    // As many for each processor: some more than the bytes that were meant, never more files than are to be at once.
     let threads = parallel::threads(bytes_of(ledger, partitions) as usize);
-    count.next_multiple_of(threads).min(partitions.len())
+    let rounded = count.next_multiple_of(threads);
+    let even = if rounded <= AT_ONCE || count < threads { rounded } else { count - count % threads };
+    even.min(partitions.len())
 }
 
 fn bytes_of(ledger: &KeyLedger, partitions: &[&String]) -> u64 {

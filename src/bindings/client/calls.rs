@@ -21,7 +21,7 @@ impl Client {
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
     ) -> PyResult<impl Future<Output = CallOutcome<Fetched>> + Send + use<>> {
-        let now = unix_nanos(now.map_or_else(|| self.now(py), Ok)?);
+        let now = unix_nanos(py, now.map_or_else(|| self.now(py), Ok)?)?;
         let (client, request) = (self.client(py)?, query.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move { CallOutcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
@@ -46,7 +46,7 @@ impl Client {
         archive: &Archive,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<impl Future<Output = CallOutcome<Each<Synced>>> + Send + use<>> {
-        let now = unix_nanos(self.now(py)?);
+        let now = unix_nanos(py, self.now(py)?)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move { CallOutcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
@@ -60,7 +60,7 @@ impl Client {
         replace: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<impl Future<Output = CallOutcome<Each<Checked>>> + Send + use<>> {
-        let now = unix_nanos(self.now(py)?);
+        let now = unix_nanos(py, self.now(py)?)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move {

@@ -71,7 +71,7 @@ impl RecordedDump {
 
 /// An event as a row, or several, of one time.
 pub(super) struct RecordedRow<'a> {
-    /// Unix microseconds.
+    /// When it happened; dumps have microseconds.
     pub(super) time: UnixNanos,
     pub(super) what: What<'a>,
 }
