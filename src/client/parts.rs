@@ -3,6 +3,7 @@
 
 use super::error::ClientError;
 use crate::protocol::discovery::TENORS;
+use crate::protocol::grid::BLOCK_MINUTES;
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, PointsQuery};
@@ -10,8 +11,6 @@ use crate::protocol::{DataType, PointsQuery};
 /// What a wire name of a session begins with.
 const SESSION: &str = "TPO_SESSION_";
 const SESSIONS: [&str; 3] = ["daily", "weekly", "monthly"];
-/// Lengths of a market profile's blocks in minutes (section 8.5).
-const BLOCKS: [u32; 4] = [5, 30, 60, 240];
 
 /// A session by its short name, such as `daily`, or by a wire name, known or not.
 ///
@@ -44,8 +43,8 @@ pub(super) fn session(name: &str) -> Result<String, ClientError> {
 /// Refuses block lengths that there are not, and slips of a known tenor. Other tenors pass: the service adds some.
 pub(super) fn check_values(query: &PointsQuery) -> Result<(), ClientError> {
     let profile = DataType::find(&query.data_type) == Some(DataType::TpoAgg);
-    if let Some(minutes) = query.block_minutes.filter(|minutes| profile && !BLOCKS.contains(minutes)) {
-        let all = BLOCKS.map(|minutes| minutes.to_string()).join(", ");
+    if let Some(minutes) = query.block_minutes.filter(|minutes| profile && !BLOCK_MINUTES.contains(minutes)) {
+        let all = BLOCK_MINUTES.map(|minutes| minutes.to_string()).join(", ");
         return Err(ClientError::invalid(format!(
             "{} is not one of {all}",
             Spelling::caller().given("block_minutes", minutes)

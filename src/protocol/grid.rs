@@ -7,6 +7,11 @@ use crate::clock::{SECONDS_PER_DAY, Window};
 pub const SESSIONS: [&str; 4] =
     ["TPO_SESSION_DAILY", "TPO_SESSION_WEEKLY", "TPO_SESSION_MONTHLY", "TPO_SESSION_UNSPECIFIED"];
 
+/// Lengths of a market profile's blocks in minutes (sections 4.1 and 8.5).
+pub const BLOCK_MINUTES: [u32; 4] = [5, 30, 60, 240];
+/// The length where a query has none.
+pub const USUAL_BLOCK_MINUTES: u32 = 30;
+
 /// A way to cut time into buckets. All times are Unix seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BucketGrid {

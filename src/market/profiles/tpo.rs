@@ -13,12 +13,11 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Stop, Stoppable};
+use crate::protocol::grid::{BLOCK_MINUTES, USUAL_BLOCK_MINUTES};
 use crate::protocol::{BucketGrid, ParamError};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
-/// Lengths of a block in minutes (section 4.1), the default first.
-const BLOCK_MINUTES: [u32; 4] = [30, 5, 60, 240];
 
 /// What a TPO query asks for beside its markets.
 #[derive(Debug, Clone, Copy)]
@@ -32,9 +31,10 @@ impl Settings {
     /// Reads and checks `tpoSession`, `tpoBlockSizeMinutes` and the window.
     fn of(context: &QueryContext<'_>) -> Result<Self, ParamError> {
         let (query, Buckets { interval, now, .. }) = (context.query, context.buckets);
-        let block_minutes = query.block_minutes.unwrap_or(BLOCK_MINUTES[0]);
+        let block_minutes = query.block_minutes.unwrap_or(USUAL_BLOCK_MINUTES);
         if !BLOCK_MINUTES.contains(&block_minutes) {
-            let problem = format!("{block_minutes} is not one of 5, 30, 60, 240");
+            let all = BLOCK_MINUTES.map(|minutes| minutes.to_string()).join(", ");
+            let problem = format!("{block_minutes} is not one of {all}");
             return Err(ParamError::new("tpoBlockSizeMinutes", problem));
         }
         let grid = grid_of(query.session.as_deref(), interval)?;

@@ -5,15 +5,18 @@ use serde_json::{Value, json};
 use crate::protocol::analytics::{ANALYTICS, MAX_LIMIT, MAX_OFFSET};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
+use crate::protocol::grid::BLOCK_MINUTES;
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMETERS};
+use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMETERS, ParameterKind};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
-/// A parameter of an endpoint. One that this page does not describe is documented as a string.
+/// A parameter of an endpoint. One whose values this page does not describe is documented by its kind in the table of the
+/// points query, or as a string.
 pub(super) fn parameter(path: &str, name: &str) -> Value {
-    let (schema, text) = schema(name);
     let row = PARAMETERS.iter().find(|row| path == POINTS_PATH && row.wire == name);
+    let by_kind = || (of_kind(row.map_or(ParameterKind::Text, |row| row.kind)), "");
+    let (schema, text) = schema(name).unwrap_or_else(by_kind);
     let text = row.map_or(text, |row| row.about);
     let discovery = path == MARKETS_PATH || LISTS.iter().any(|row| row.path == path);
     let filter = ["type", "exchange", "category", "coin", "rawSymbol", "normalizedSymbol"].contains(&name);
@@ -58,9 +61,20 @@ fn any_whole() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-/// What a parameter's value must look like, and what it means where the table of the points query does not say it.
-fn schema(name: &str) -> (Value, &'static str) {
-    match name {
+/// Values of a kind, of which nothing more is known.
+fn of_kind(kind: ParameterKind) -> Value {
+    match kind {
+        ParameterKind::Text | ParameterKind::Texts => json!({ "type": "string" }),
+        ParameterKind::Flag => json!({ "type": "boolean" }),
+        ParameterKind::Whole => any_whole(),
+        ParameterKind::Number => json!({ "type": "number" }),
+    }
+}
+
+/// What a parameter's value must look like, and what it means where the table of the points query does not say it; `None`
+/// where there is no more to say than its kind.
+fn schema(name: &str) -> Option<(Value, &'static str)> {
+    Some(match name {
         "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),
         "exchange" => (open(&["BINANCE_FUTURES", "BYBIT", "COINBASE"]), "venue, case-sensitive"),
         "coin" => (open(&["BTC", "ETH"]), "base asset"),
@@ -76,7 +90,6 @@ fn schema(name: &str) -> (Value, &'static str) {
         "transform.groupBy.type" => (open(&[GroupBy::Sum.name(), GroupBy::OpenInterestWeighted.name()]), ""),
         "transform.normalize.quote" => (open(&["USD"]), ""),
         "from" | "transform.normalize.fundingInterval" => (any_whole(), ""),
-        "gapfill" | "flatten" => (json!({ "type": "boolean" }), ""),
         "distinct" => (
             json!({ "type": "boolean" }),
             "one result per normalized symbol, that of the exchange with the largest 24-hour USD volume",
@@ -84,7 +97,7 @@ fn schema(name: &str) -> (Value, &'static str) {
         "blockSize" => (json!({ "type": "number", "exclusiveMinimum": 0 }), ""),
         "maxDepth" => (whole(1, i64::from(u32::MAX)), ""),
         "tpoBlockSizeMinutes" => {
-            (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": [5, 30, 60, 240] }), "")
+            (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": BLOCK_MINUTES }), "")
         }
         "tpoSession" => (open(&["TPO_SESSION_DAILY"]), ""),
         "tenor" => (open(&TENORS), ""),
@@ -109,6 +122,6 @@ fn schema(name: &str) -> (Value, &'static str) {
             (json!({ "type": "number" }), "bound, inclusive")
         }
         "sortBy" => (open(&LeaderboardSort::NAMES.map(|(name, _)| name)), "default: realized profit and loss"),
-        _ => (json!({ "type": "string" }), ""),
-    }
+        _ => return None,
+    })
 }

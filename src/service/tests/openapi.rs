@@ -8,7 +8,7 @@ use super::harness::{Bench, NOW};
 use crate::market::Market;
 use crate::protocol::LISTS;
 use crate::protocol::analytics::ANALYTICS;
-use crate::protocol::query::{FILTER_PARAMETERS, MARKETS_PARAMETERS, POINTS_PARAMETERS};
+use crate::protocol::query::{FILTER_PARAMETERS, MARKETS_PARAMETERS, PARAMETERS, POINTS_PARAMETERS, ParameterKind};
 
 fn demo() -> Bench {
     Bench::with(|config| config.source = Arc::new(Market::demo(0)))
@@ -144,6 +144,26 @@ fn every_reference_leads_somewhere() {
     }
     let document = document(&demo());
     walk(&document, &document);
+}
+
+/// A new argument is described by its row in the table of the points query.
+#[test]
+fn parameters_of_points_are_described_by_the_kind_of_their_row() {
+    let document = document(&demo());
+    let described = document["paths"]["/v1/points"]["get"]["parameters"].as_array().unwrap();
+    for row in PARAMETERS {
+        let parameter = described.iter().find(|parameter| parameter["name"] == row.wire).unwrap();
+        let kind = match row.kind {
+            ParameterKind::Flag if row.wire == "transform.normalize.quote" => "string", // `USD`, a flag as an argument alone
+            ParameterKind::Text => "string",
+            ParameterKind::Texts => "array",
+            ParameterKind::Flag => "boolean",
+            ParameterKind::Whole => "integer",
+            ParameterKind::Number => "number",
+        };
+        assert_eq!(parameter["schema"]["type"], kind, "{}", row.wire);
+        assert_eq!(parameter["description"], row.about, "{}", row.wire);
+    }
 }
 
 #[test]
