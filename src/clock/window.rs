@@ -5,6 +5,14 @@ use std::ops::Range;
 use super::units::{UnixNanos, UnixSecond};
 
 /// A half-open window, in Unix seconds; of buckets, where their starts lie.
+///
+/// ```
+/// use marketpoints::clock::Window;
+///
+/// let (day, noon) = (Window { from: 0, to: 86_400 }, Window { from: 43_200, to: 129_600 });
+/// assert_eq!(day.and(noon), Window { from: 43_200, to: 86_400 });
+/// assert!(day.contains(0) && !day.contains(86_400));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     /// First second.

@@ -19,6 +19,15 @@ const MICROSECOND: i64 = 1_000;
 /// body is `{}`. With `flatten`, heatmaps are written as `flat_points`; other shapes have no flat form and stay nested.
 /// A nested book needs its `split`: a series in which some snapshot's is unknown goes out under `levels`. A double that
 /// is not finite becomes `null`.
+///
+/// ```
+/// use marketpoints::{decode, encode};
+///
+/// let body = br#"{"series":[{"id":{"type":"FUNDING_RATE_AGG"},"points":[{"Point":{"rateClose":0.1,"timestamp":{"s":60}}}]}]}"#;
+/// let series = decode::points(body)?;
+/// assert_eq!(encode::points(&series, false), body); // what is unknown is left out again
+/// # Ok::<(), decode::DecodeError>(())
+/// ```
 pub fn points(series: &[Series], flatten: bool) -> Vec<u8> {
     points_in_parts(series, flatten).concat()
 }

@@ -438,6 +438,14 @@ impl DataType {
     }
 
     /// Looks a type up by wire name; `None` for one this table does not know (it passes through as an open string).
+    ///
+    /// ```
+    /// use marketpoints::protocol::DataType;
+    ///
+    /// let books = DataType::find("BLOCK_BOOK_SNAPSHOT_AGG").unwrap().spec();
+    /// assert_eq!((books.cost, books.included_depth), (10, Some(3_500))); // sections 8.2 and 8.4
+    /// assert!(DataType::find("A_TYPE_OF_TOMORROW").is_none());
+    /// ```
     pub fn find(name: &str) -> Option<Self> {
         DATA_TYPES.iter().find(|row| row.name == name).map(|row| row.data_type)
     }

@@ -111,6 +111,14 @@ pub const POINTS_PARAMETERS: [&str; PARAMETERS.len()] = {
 
 impl PointsQuery {
     /// A query for one market of an exchange.
+    ///
+    /// ```
+    /// use marketpoints::protocol::PointsQuery;
+    ///
+    /// let query = PointsQuery { from: Some(0), ..PointsQuery::of_market("TRADE_AGG", "BYBIT", "BTCUSDT", "MINUTE") };
+    /// assert_eq!(query.to_query_string(), "type=TRADE_AGG&exchange=BYBIT&rawSymbol=BTCUSDT&interval=MINUTE&from=0");
+    /// assert_eq!(PointsQuery::parse(&query.to_query_string()), Ok(query));
+    /// ```
     pub fn of_market(data_type: &str, exchange: &str, raw_symbol: &str, interval: &str) -> Self {
         Self {
             data_type: data_type.to_owned(),
