@@ -288,19 +288,27 @@ fn bare_numbers(code: &str) -> Vec<&'static str> {
     BARE.into_iter().filter(declares).collect()
 }
 
-#[test]
-fn moments_weights_and_points_are_types() {
+/// Every source file without its tests: its path within `src`, and its code.
+fn sources() -> Vec<(String, String)> {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = Vec::new();
     source_files(&top, &mut files);
-    let mut found = BTreeSet::new();
-    for file in files {
-        let within = file.strip_prefix(&top).expect("a file of the sources");
-        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
-            continue;
-        }
+    let is_test =
+        |within: &Path| within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs");
+    let within = |file: &Path| file.strip_prefix(&top).expect("a file of the sources").to_owned();
+    let kept = files.into_iter().filter(|file| !is_test(&within(file)));
+    let read = |file: PathBuf| {
         let code = code_of(&fs::read_to_string(&file).expect("a source"));
-        found.extend(bare_numbers(&code).into_iter().map(|bare| (within.to_string_lossy().into_owned(), bare)));
+        (within(&file).to_string_lossy().into_owned(), code)
+    };
+    kept.map(read).collect()
+}
+
+#[test]
+fn moments_weights_and_points_are_types() {
+    let mut found = BTreeSet::new();
+    for (within, code) in sources() {
+        found.extend(bare_numbers(&code).into_iter().map(|bare| (within.clone(), bare)));
     }
     let expected = BARE_WITH_REASON.into_iter().map(|(file, bare)| (file.to_owned(), bare)).collect();
     assert_eq!(found, expected, "bare numbers, or a reason that is none");
@@ -319,20 +327,12 @@ const LENGTHS: [&str; 4] = ["86400", "1440", "1000000000", "86400000000"];
 
 #[test]
 fn the_lengths_of_days_and_seconds_are_written_once() {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    source_files(&top, &mut files);
     let mut found = BTreeSet::new();
-    for file in files {
-        let within = file.strip_prefix(&top).expect("a file of the sources");
-        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
-            continue;
-        }
-        let code = code_of(&fs::read_to_string(&file).expect("a source"));
+    for (within, code) in sources() {
         let numbers =
             code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).map(|word| word.replace('_', ""));
         if numbers.into_iter().any(|number| LENGTHS.contains(&number.trim_end_matches('.').trim_end_matches(".0"))) {
-            found.insert(within.to_string_lossy().into_owned());
+            found.insert(within);
         }
     }
     assert_eq!(found, BTreeSet::from(["clock/units.rs".to_owned()]), "where the length of a day or a second stands");
@@ -356,20 +356,12 @@ fn declared(code: &str) -> Vec<&str> {
 
 #[test]
 fn no_type_has_the_name_of_another() {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    source_files(&top, &mut files);
     // What Python sees is named as what it wraps, so the bindings are held to it by themselves.
     let mut places: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
-    for file in files {
-        let within = file.strip_prefix(&top).expect("a file of the sources");
-        if within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "floors.rs") {
-            continue;
-        }
-        let code = code_of(&fs::read_to_string(&file).expect("a source"));
+    for (within, code) in sources() {
         for name in declared(&code) {
-            let place = places.entry((within.starts_with("bindings"), name.to_owned())).or_default();
-            place.push(within.to_string_lossy().into_owned());
+            let place = places.entry((within.starts_with("bindings/"), name.to_owned())).or_default();
+            place.push(within.clone());
         }
     }
     assert!(places.len() > 500, "the types were found");
