@@ -239,13 +239,11 @@ def one_small() -> None:
         address = f"{url}{PATH}&from={start}&period={period}"
         with mp.Client(key, base_url=url) as client:
 
+            def ask() -> mp.SeriesSet:
+                return client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period)
+
             def ours() -> float:
-                taken = [clock(lambda: client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period))]
-                taken += [
-                    clock(lambda: client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period))
-                    for _ in range(SMALL)
-                ]
-                return statistics.median(taken)
+                return statistics.median(clock(ask) for _ in range(SMALL))
 
             def curl() -> float:
                 """The median of the transfers after the first, which opens the connection."""
@@ -258,7 +256,7 @@ def one_small() -> None:
                 )
                 return statistics.median([float(line) for line in said.stdout.split()][1:])
 
-            assert len(client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", start=start, period=period)[0]) == 24
+            assert len(ask()[0]) == 24
             print_block(
                 "24 candles from the local service", paired_seconds({"curl": curl, "client.candles": ours}, runs=9)
             )

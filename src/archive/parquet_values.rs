@@ -139,9 +139,9 @@ impl ParquetValues {
             let mut first = 0; // the row with which the next page begins
             while first < rows.end {
                 let known = pages.peek_next_page()?.and_then(|page| page.num_rows.or(page.num_levels)); // a value each
-                if known.is_some_and(|count| first + count <= rows.start) {
+                if let Some(count) = known.filter(|count| first + count <= rows.start) {
                     pages.skip_next_page()?;
-                    first += known.unwrap_or_default();
+                    first += count;
                     continue;
                 }
                 let Some(Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. }) = pages.get_next_page()?
@@ -149,17 +149,16 @@ impl ParquetValues {
                     return Err(misfit());
                 };
                 let end = first + num_values as usize;
-                if end > first && buf.len() == num_values as usize * WIDTH {
-                    let wanted = rows.start.clamp(first, end)..rows.end.min(end);
-                    let (place, rest) = out.split_at_mut_checked(wanted.len()).ok_or_else(misfit)?;
-                    let (values, _) = buf[(wanted.start - first) * WIDTH..].as_chunks::<WIDTH>();
-                    for (to, value) in place.iter_mut().zip(values) {
-                        *to = f64::from_le_bytes(*value);
-                    }
-                    (out, first) = (rest, end);
-                } else {
+                if end == first || buf.len() != num_values as usize * WIDTH {
                     return Err(misfit());
                 }
+                let wanted = rows.start.clamp(first, end)..rows.end.min(end);
+                let (place, rest) = out.split_at_mut_checked(wanted.len()).ok_or_else(misfit)?;
+                let (values, _) = buf[(wanted.start - first) * WIDTH..].as_chunks::<WIDTH>();
+                for (to, value) in place.iter_mut().zip(values) {
+                    *to = f64::from_le_bytes(*value);
+                }
+                (out, first) = (rest, end);
             }
         }
         if out.is_empty() { Ok(()) } else { Err(misfit()) }
