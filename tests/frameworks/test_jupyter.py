@@ -154,6 +154,11 @@ def test_the_explorer_is_drawn_and_zoomed(server, kind):
         messages = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
         # Its own scripts log errors too, of files and commands that it looks for.
         own = (f"{server[0]}static/", f"{server[0]}api/", f"{server[0]}lab/", f"{server[0]}favicon")
+        # The classic notebook refuses a widget that arrives after its cell, run again, has cleared its output.
+        cleared = f"{server[0]}nbextensions/jupyter-js-widgets/extension.js"
+        messages = [
+            one for one in messages if not (one.startswith(cleared) and one.endswith("Error: Host is not attached."))
+        ]
         assert [one for one in messages if not one.startswith(own) or "widget" in one] == []
         hosts = {urlsplit(one).hostname for one in requests(driver)}
         assert hosts == {"127.0.0.1"}, hosts
