@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::error::ClientError;
 use super::request::{PointsArguments, PointsRequest};
+use crate::clock::UnixNanos;
 use crate::columns::Series;
 use crate::protocol::query::Spelling;
-use crate::protocol::{PointsQuery, Selection, SeriesId, Weight};
+use crate::protocol::{PointsQuery, Selection, SeriesId, Tier, Weight};
 
 /// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
 #[derive(Debug, Clone, Default)]
@@ -108,6 +109,17 @@ impl PointsRequests {
     /// The only request; `None` when there are several.
     pub(super) fn only(&self) -> Option<&PointsRequest> {
         if let [one] = self.each.as_slice() { Some(one) } else { None }
+    }
+
+    /// Whether it asks for one answer that is small: a handful of buckets.
+    pub(super) fn is_small(&self, now: UnixNanos, tier: Option<Tier>) -> bool {
+        /// Bytes, by the estimate of [`crate::protocol::TypeSpec::bucket_bytes`].
+        const SMALL: u64 = 512 << 10;
+        let Some(request) = self.only() else { return false };
+        let (Some(spec), 1) = (request.spec, request.query.exchanges.len()) else { return false };
+        let window = request.window(now, tier);
+        let buckets = (window.seconds() / request.interval.seconds.max(1)).unsigned_abs() + 1;
+        buckets.saturating_mul(spec.bucket_bytes(request.query.max_depth)) <= SMALL
     }
 
     /// What each request is of, as messages name it.

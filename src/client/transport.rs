@@ -7,6 +7,7 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
 use super::broken::{BrokenAttempt, broken, unusable};
@@ -32,7 +33,11 @@ const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// The connection pool and the base address.
 pub(super) struct Transport {
+    /// Connections of calls on runtimes that have threads of their own.
     http: reqwest::Client,
+    /// Connections of calls on runtimes that only run while somebody waits; made at the first. The two are kept apart: a
+    /// connection moves only while the runtime does that opened it.
+    local: OnceLock<reqwest::Client>,
     base: String,
     key_name: HeaderName,
     key: HeaderValue,
@@ -81,6 +86,14 @@ impl Way {
         };
         if self.certificates.is_empty() { builder } else { builder.tls_certs_merge(self.certificates.clone()) }
     }
+
+    /// Connections for requests, each of which may take so long.
+    fn pool(&self, timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
+        let builder = self.builder().timeout(timeout).connect_timeout(CONNECT.min(timeout));
+        // gzip is unpacked here, because a body may be of several members.
+        let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        builder.build()
+    }
 }
 
 /// A whole answer.
@@ -102,14 +115,35 @@ impl Transport {
         let dialect = config.dialect.translates().then(|| Arc::new(config.dialect.clone()));
         let url = base_url(&config.base_url)?;
         let way = Way::new(config, &url)?;
-        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
-        // gzip is unpacked here, because a body may be of several members.
-        let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
-        let http = builder.build().map_err(|error| unusable(&error))?;
+        let http = way.pool(config.timeout).map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
-        let (latest_date, sockets) = (Mutex::new(None), OnceLock::new());
-        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, latest_date, sockets })
+        Ok(Self {
+            http,
+            local: OnceLock::new(),
+            base,
+            key_name,
+            key,
+            dialect,
+            read_timeout,
+            max_body,
+            way,
+            timeout,
+            latest_date: Mutex::new(None),
+            sockets: OnceLock::new(),
+        })
+    }
+
+    /// The connections that belong to the runtime of the caller.
+    fn pool(&self) -> Result<&reqwest::Client, reqwest::Error> {
+        if Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread {
+            return Ok(&self.http);
+        }
+        if let Some(made) = self.local.get() {
+            return Ok(made);
+        }
+        let made = self.way.pool(self.timeout)?;
+        Ok(self.local.get_or_init(|| made))
     }
 
     /// Base address without a trailing slash.
@@ -168,7 +202,8 @@ impl Transport {
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
     pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, BrokenAttempt> {
-        let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
+        let pool = self.pool().map_err(|error| broken(&error))?;
+        let request = pool.get(url).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();

@@ -4,7 +4,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
 const BUDGETS: &str = "budget";
 /// Most bytes that are read of a file that claims to be an account.
 const LARGEST: u64 = 4 << 20;
+/// Bytes that most accounts fit into, so that one read takes them.
+const USUAL: usize = 4 << 10;
 /// Files that nobody used for so long are removed: their buckets are full and their day is over.
 const KEPT: Duration = Duration::from_secs(2 * SECONDS_PER_DAY.unsigned_abs());
 /// Letters of the hash in a file's name.
@@ -135,12 +137,12 @@ fn update<T>(
     debt: impl Fn(UnixNanos) -> Option<Account>,
     change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
 ) -> io::Result<(T, Account, UnixNanos)> {
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(USUAL);
     file.seek(SeekFrom::Start(0))?;
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
     let kept = serde_json::from_slice::<LedgerRecord>(&text).ok();
-    let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, &boot, since_boot, wall));
+    let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, boot, since_boot, wall));
     let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
     let now = epoch.plus(since_boot);
     // What makes no sense is as good as nothing: then the account starts from what this process knows.
@@ -150,11 +152,17 @@ fn update<T>(
     }
     let value = change(&mut account, now);
     account.shorten();
-    let text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
+    let (before, boot) = (text.len(), boot.to_owned());
+    let mut text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
+    if (text.len()..=USUAL).contains(&before) {
+        text.resize(before, b' '); // cheaper than a shorter file
+    }
     // In place, because the lock is this file's. A write that is cut by a crash leaves no JSON, or the old one.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&text)?;
-    file.set_len(text.len() as u64)?;
+    if text.len() < before {
+        file.set_len(text.len() as u64)?;
+    }
     Ok((value, account, now))
 }
 
@@ -276,8 +284,10 @@ fn since_boot() -> i64 {
 }
 
 /// Which boot of the machine this is; empty where the system does not tell.
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+fn boot() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned());
+    BOOT.get_or_init(|| read().unwrap_or_default())
 }
 
 #[cfg(test)]

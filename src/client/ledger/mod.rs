@@ -73,6 +73,11 @@ impl BudgetLedger {
         Ok(Self { backend, own: Mutex::new(own), clock })
     }
 
+    /// Whether the account is in this process or in a file: no connection is needed to change it.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.backend, Backend::Process | Backend::File(_))
+    }
+
     /// Changes the account as it is now, alone. `change` gets the account and the time by the account's clock; where others
     /// were quicker it is called anew with what they left.
     pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
