@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-
-# Any moment does: the demo market answers for every one.
-NOW = 1_790_000_000
+from support import NOW
 
 
 @pytest.fixture(scope="session")

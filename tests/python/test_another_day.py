@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from children import run
+from support.children import run
 
 COMMAND = [sys.executable, "-m", "marketpoints"]
 NOW = "2024-05-06T12:00:30"

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
+from support import NOW
 
 COMMAND = [sys.executable, "-m", "marketpoints"]
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, candles
 from marketpoints.cli import tables
+from support.bodies import START, body, candles
 from test_cli import COMMAND, MARKET, WINDOW, cli, good
 
 __all__ = ["cli"]

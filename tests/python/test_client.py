@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 import marketpoints as mp
-from children import silent_server
+from support.children import silent_server
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 

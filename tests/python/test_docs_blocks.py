@@ -21,7 +21,7 @@ import pyarrow.dataset
 import pytest
 
 import marketpoints as mp
-from deployment import Names, deployed
+from support.deployment import Names, deployed
 
 mpl.use("agg")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import independent
 import marketpoints as mp
+from support import independent
 from test_real_data import day_start, write_dump
 
 DAY = "2024-03-01"

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import marketpoints as mp
-from children import silent_server
+from support.children import silent_server
 
 uvloop = pytest.importorskip("uvloop")
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import body, heatmap
-from browser import COUNT, browser, chromium, hosted, requests
+from support.bodies import body, heatmap
+from support.browser import COUNT, browser, chromium, hosted, requests
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import body, stamp
-from scripted import scripted
+from support.bodies import body, stamp
+from support.scripted import scripted
 
 DAY = 86_400
 START = 1_776_816_000  # 2026-04-22 00:00:00 UTC
@@ -159,7 +159,7 @@ BOMB = """
 import gzip, resource, sys, threading
 sys.path.insert(0, {here!r})
 import marketpoints as mp
-from scripted import scripted
+from support.scripted import scripted
 
 head = b'{{"series":[{{"id":{{"type":"TRADE_SIDE_AGNOSTIC_AGG"}},"points":['
 row = b'{{"Point":{{"open":1,"timestamp":{{"s":1776816000}},"f%d":1}}}},'

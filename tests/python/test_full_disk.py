@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 import marketpoints as mp
-from archives import END, content
+from support.archives import END, content
 
 DAY = 86_400
 FIRST = END // DAY * DAY - 20 * DAY

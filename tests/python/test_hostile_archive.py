@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, content, part_files
 from marketpoints._engine import write_table
+from support.archives import END, HOUR, MARKET, content, part_files
 
 WINDOW = {"start": END - 48 * HOUR, "end": END}
 BEGUN = {"start": END - 24 * HOUR, "end": END}
@@ -214,7 +214,7 @@ def test_what_a_killed_writer_of_a_table_left_goes_with_the_next(client, tmp_pat
 FULL_DISK = """
 import json, resource, signal, sys
 import marketpoints as mp
-from archives import END, HOUR
+from support.archives import END, HOUR
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder, key, url, first, limit, window, through = sys.argv[1:8]

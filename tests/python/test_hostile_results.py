@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap
-from children import run
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap
+from support.children import run
 
 # What ends a script, obeys a terminal, and is broken mathematics to matplotlib.
 NAME = "</script>\x1b[2J$\\frac{a}{$\0"
@@ -158,7 +158,7 @@ def _answers():
 )
 @pytest.mark.filterwarnings("error")  # a control character has no glyph
 def test_a_name_in_a_picture_is_neither_mathematics_nor_a_control_character(draw):
-    from pictures import Picture
+    from support.pictures import Picture
 
     picture = Picture(draw(_answers()))
     texts = [text for text in picture.texts if "$" in text]

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from children import run
-from scripted import scripted
+from support.children import run
+from support.scripted import scripted
 
 DAY = 1_733_011_200  # 2024-12-01
 NIGHT = 86_400

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
+from support import NOW
 
 DAY = {"start": NOW - 86_400, "end": NOW - 3_600}
 

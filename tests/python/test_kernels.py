@@ -14,14 +14,13 @@ import pytest
 ARM = platform.machine() in ("aarch64", "arm64")
 KERNELS = ("scalar", "neon") if ARM else ("scalar", "sse4", "avx2", "avx512")
 SPELLINGS = int(os.environ.get("MARKETPOINTS_SPELLINGS", "20000"))
-CHILD = Path(__file__).parent / "kernel_child.py"
+CHILD = [sys.executable, "-m", "support.kernel_child"]
 
 
 def run(kernel, *arguments):
     environment = os.environ | {"MARKETPOINTS_KERNEL": kernel}
-    return subprocess.run(
-        [sys.executable, str(CHILD), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False
-    )
+    command, here = [*CHILD, *map(str, arguments)], Path(__file__).parent
+    return subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(params=KERNELS)

@@ -17,9 +17,9 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 import marketpoints as mp
-from children import run, silent_server
 from marketpoints.common import logs
-from scripted import scripted
+from support.children import run, silent_server
+from support.scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 WINDOW = {"start": "2026-01-01", "end": "2026-01-05"}

@@ -10,8 +10,8 @@ import warnings
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.scripted import scripted
 
 HOUR, DAY = 3600, 86_400
 WINDOW = {"start": NOW - NOW % HOUR - 10 * HOUR, "period": 10 * HOUR}

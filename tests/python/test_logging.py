@@ -6,8 +6,8 @@ import logging
 import pytest
 
 import marketpoints as mp
-from children import run
-from scripted import scripted
+from support.children import run
+from support.scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 KEY = "secret-key-of-the-log"

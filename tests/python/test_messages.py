@@ -7,7 +7,7 @@ import re
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
+from support import NOW
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 HOUR = NOW // 3_600 * 3_600

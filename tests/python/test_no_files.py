@@ -7,8 +7,8 @@ import stat
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, content, part_files
-from children import run
+from support.archives import END, HOUR, MARKET, content, part_files
+from support.children import run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 

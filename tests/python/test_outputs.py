@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import marketpoints as mp
-from bodies import CANDLES, body, candles
+from support.bodies import CANDLES, body, candles
 
 FETCH = ("fetch", "candles", "BINANCE_FUTURES", "BTCUSDT", "1h", "--period", "1d")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from marketpoints import _engine
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 

@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-import independent
 import marketpoints as mp
-from scripted import scripted
+from support import independent
+from support.scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 NOW = 1_790_000_000

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import CANDLES, START, body, candles, stamp
-from pictures import Picture
+from support.bodies import CANDLES, START, body, candles, stamp
+from support.pictures import Picture
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

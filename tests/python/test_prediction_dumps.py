@@ -9,8 +9,8 @@ import urllib.request
 import numpy as np
 import pytest
 
-import independent
 import marketpoints as mp
+from support import independent
 from test_real_data import write_dump
 
 NOW = 1_767_000_000

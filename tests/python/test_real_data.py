@@ -12,8 +12,8 @@ from datetime import datetime, timezone
 import numpy as np
 import pytest
 
-import independent
 import marketpoints as mp
+from support import independent
 
 INTERVALS = ["MINUTE", "FIVE_MINUTES", "HOUR", "FOUR_HOURS", "DAY"]
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
 from marketpoints.records.analytics import record
-from scripted import scripted
+from support import NOW
+from support.scripted import scripted
 
 # The nanosecond that a double of seconds cannot tell.
 SENT = {"s": 1776595344, "ns": 123456789}

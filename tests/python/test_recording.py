@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from children import run
+from support.children import run
 
 START = "2026-04-22T18:00:00"
 BEGIN = 1_776_880_800

@@ -11,7 +11,7 @@ import threading
 import pytest
 
 import marketpoints as mp
-from children import run, silent_server
+from support.children import run, silent_server
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 

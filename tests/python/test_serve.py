@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from wire import get
+from support.wire import get
 
 COMMAND = [sys.executable, "-m", "marketpoints", "serve"]
 KEYS = """\

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 
 import marketpoints as mp
-from archives import between
 from marketpoints.common.arguments import METHODS
-from scripted import scripted
+from support.archives import between
+from support.scripted import scripted
 
 DAY = 86_400
 # A day from midnight to midnight, closed at the service's moment.

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-import redis_server
-from children import run
-from scripted import scripted
+from support import redis_server
+from support.children import run
+from support.scripted import scripted
 
 # 100,000 minutes weigh 100, whatever is there (section 8.2).
 CANDLES = {"exchange": "UPBIT", "symbol": "X", "interval": "1m", "start": 1_770_000_000, "period": 6_000_000}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from test_pickles import SERIES, bits, made
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

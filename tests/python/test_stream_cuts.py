@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from sockets import DATE_SECOND, framed, playing
+from support.sockets import DATE_SECOND, framed, playing
 
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
 CHANNEL = mp.Channel(type="TRADE", **MARKET)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from children import run
+from support.children import run
 
 PACKAGE = Path(mp.__file__).parent
 #: The folders and the modules outside of them, from the ground floor up: each imports only from those before it.

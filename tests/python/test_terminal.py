@@ -15,11 +15,11 @@ from contextlib import redirect_stderr, redirect_stdout
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
 from marketpoints import cli
 from marketpoints.common import logs
 from marketpoints.printable import printable
-from scripted import scripted
+from support import NOW
+from support.scripted import scripted
 
 # Clears the screen, names the window, C1's CSI, turns the direction, hides, forges a line.
 EVIL = "A\x1b[2J\x1b]0;t\x07\x9b31m\u202eB\u2066\u200b\r\nmarketpoints: all is well\x7f\x00"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from wire import get
+from support.wire import get
 
 DAY, MINUTE = 86_400, 60
 # 02:00 UTC of a Saturday, so that a day's worth of requests fits before midnight.

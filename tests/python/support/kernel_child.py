@@ -8,9 +8,9 @@ import sys
 import numpy as np
 
 import marketpoints as mp
-import slow_decoder
 from marketpoints import _engine
-from slow_decoder import FIELDS, HEATMAPS, LIST, NUMBER, OPTIONAL, TEXT, TIME
+from support import slow_decoder
+from support.slow_decoder import FIELDS, HEATMAPS, LIST, NUMBER, OPTIONAL, TEXT, TIME
 
 START = 1_700_000_000
 

@@ -5,7 +5,7 @@ import json
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from scripted import Quiet, serving
+from support.scripted import Quiet, serving
 
 NEUTRAL_HEADER, NEUTRAL_PREFIX = "X-Service-Key", "/v1/prediction/analytics"
 
