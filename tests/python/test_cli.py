@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 
@@ -15,30 +14,7 @@ import pytest
 
 import marketpoints as mp
 from support import NOW
-
-COMMAND = [sys.executable, "-m", "marketpoints"]
-MARKET = ("BINANCE_FUTURES", "BTCUSDT")
-WINDOW = ("--start", "2026-01-01", "--end", "2026-01-02T00:00:00Z")
-
-
-@pytest.fixture
-def cli(environment, tmp_path):
-    """Runs the command line in a folder of its own; returns the finished process."""
-
-    def run(*arguments, **changes):
-        settings = {name: value for name, value in (environment | changes).items() if value is not None}
-        command = [*COMMAND, *map(str, arguments)]
-        return subprocess.run(
-            command, env=settings, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
-        )
-
-    return run
-
-
-def good(done):
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+from support.command_line import COMMAND, MARKET, WINDOW, good
 
 
 def test_help_names_every_command(cli):

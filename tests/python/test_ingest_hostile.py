@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import pty
 import random
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 
 import marketpoints as mp
 from support.children import run
+from support.command_line import command, on_a_terminal
 from support.scripted import scripted
 
 DAY = 1_733_011_200  # 2024-12-01
@@ -331,28 +331,6 @@ def test_a_budget_is_never_written_into_a_foreign_file(tmp_path, kind):
     assert ("is a link" in output and "in its place" in output) if kind == "link" else not output
 
 
-def on_a_terminal(*words, url):
-    """What a command writes on a terminal."""
-    terminal, own = pty.openpty()
-    environment = os.environ | {"MARKETPOINTS_API_KEY": "key", "MARKETPOINTS_BASE_URL": url}
-    environment |= {"MARKETPOINTS_CLOCK_OFFSET": "0", "MARKETPOINTS_BUDGET": "process"}
-    line = [sys.executable, "-m", "marketpoints", *words]
-    with subprocess.Popen(line, env=environment, stdin=own, stdout=own, stderr=own) as child:
-        os.close(own)
-        shown = b""
-        while True:
-            try:
-                part = os.read(terminal, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
-        child.wait(60)
-    os.close(terminal)
-    return shown.decode().replace("\r\n", "\n")
-
-
 HOUR = ("--start", str(DAY), "--end", str(DAY + 3_600))
 
 
@@ -396,7 +374,7 @@ def test_nothing_typed_reaches_a_terminal_raw(tmp_path, monkeypatch, words):
         return 404, {}, {"error": "NOT_FOUND", "message": f"no {EVIL}"}
 
     with scripted(answer) as (url, _):
-        shown = on_a_terminal(*words, url=url)
+        _, shown = on_a_terminal(*command(url, *words))
     assert shown
     raw = {one for one in shown if one != "\n" and unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
     assert not raw, shown

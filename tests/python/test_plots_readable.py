@@ -9,7 +9,7 @@ import pytest
 import marketpoints as mp
 from support.bodies import START, body, heatmap
 from support.pictures import DOWN, UP, Picture, is_colour
-from test_plots_types import HOUR, MARKET, POINTS, WINDOW, decoded, points
+from support.points import HOUR, MARKET, POINTS, WINDOW, decoded, points
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -3,71 +3,17 @@
 Runs on the real dumps where they are at hand and on made ones everywhere.
 """
 
-import gzip
 import json
-import random
 import urllib.request
-from datetime import datetime, timezone
 
 import numpy as np
 import pytest
 
 import marketpoints as mp
 from support import independent
+from support.dumps import make_book, make_trades, write_dump
 
 INTERVALS = ["MINUTE", "FIVE_MINUTES", "HOUR", "FOUR_HOURS", "DAY"]
-
-
-def write_dump(path, header, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join([header, *lines]) + "\n"
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_text(text)
-
-
-def day_start(day):
-    return int(datetime.fromisoformat(day).replace(tzinfo=timezone.utc).timestamp()) * 1_000_000
-
-
-def make_trades(folder, exchange, symbol, seed):
-    """Two days of trades, one file plain and one gzip; equal timestamps, quiet hours, one-sided minutes."""
-    rng = random.Random(seed)
-    for day, name in (("2024-03-01", "2024-03-01.csv"), ("2024-03-02", "2024-03-02.csv.gz")):
-        time, price, lines = day_start(day) + 5_000, 100.0, []
-        while time < day_start(day) + 86_400_000_000 - 1:
-            price = round(max(1.0, price + rng.gauss(0, 0.3)), 2)
-            amount = rng.choice([1, 250, round(rng.expovariate(1), 6), 0.000001])
-            side = rng.choice(["buy", "sell", "buy"])
-            lines.append(f"{exchange.lower()},{symbol},{time},{time + 9},{len(lines)},{side},{price},{amount}")
-            time += rng.choice([0, 0, 1, 900_000, 47_000_000, 61_000_000, 900_000_000])
-        header = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
-        write_dump(folder / "trades" / exchange / symbol / name, header, lines)
-
-
-def make_book(folder, exchange, symbol, seed):
-    """Ten minutes of a book: a snapshot, deltas with deletions, a second snapshot, a silent minute."""
-    rng = random.Random(seed)
-    start, lines = day_start("2024-03-01"), []
-
-    def line(time, snapshot, side, index, amount):
-        price = f"{index / 100:.2f}"
-        lines.append(f"{exchange.lower()},{symbol},{time},{time + 1},{str(snapshot).lower()},{side},{price},{amount}")
-
-    for at in (start + 7, start + 360_000_000):
-        for offset in range(1, 80):
-            line(at, True, "bid", 10_000 - offset, rng.randint(1, 999) / 8)
-            line(at, True, "ask", 10_000 + offset, rng.randint(1, 999) / 8)
-        for step in range(400):
-            time = at + 600_000 * (step + 1)
-            if time // 60_000_000 == (start + 120_000_000) // 60_000_000:
-                continue  # a minute without any event
-            side = rng.choice(["bid", "ask"])
-            index = 10_000 + rng.randint(1, 90) * (1 if side == "ask" else -1)
-            line(time, False, side, index, rng.choice([0, rng.randint(1, 999) / 8]))
-    header = "exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount"
-    write_dump(folder / "incremental_book_L2" / exchange / symbol / "2024-03-01.csv.gz", header, lines)
 
 
 @pytest.fixture(scope="module", params=["made", "real"])

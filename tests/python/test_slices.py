@@ -8,7 +8,7 @@ import pytest
 
 import marketpoints as mp
 from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
-from test_pickles import SERIES, bits, made
+from support.results import SERIES, bits, made
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 HOUR = 3600

@@ -3,8 +3,6 @@
 import io
 import json
 import logging
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -19,6 +17,7 @@ from marketpoints import cli
 from marketpoints.common import logs
 from marketpoints.printable import printable
 from support import NOW
+from support.command_line import command, on_a_terminal
 from support.scripted import scripted
 
 # Clears the screen, names the window, C1's CSI, turns the direction, hides, forges a line.
@@ -122,32 +121,6 @@ def test_problems_of_an_ingest(tmp_path):
     assert not raw(out.getvalue() + errors.getvalue())
 
 
-def command(url, *words):
-    environment = os.environ | {"MARKETPOINTS_API_KEY": "key", "MARKETPOINTS_BASE_URL": url}
-    environment |= {"MARKETPOINTS_CLOCK_OFFSET": "0", "MARKETPOINTS_BUDGET": "process"}
-    return [sys.executable, "-m", "marketpoints", *words], environment
-
-
-def on_a_terminal(url, *words):
-    """What a command writes on a terminal."""
-    terminal, own = pty.openpty()
-    line, environment = command(url, *words)
-    with subprocess.Popen(line, env=environment, stdin=own, stdout=own, stderr=own) as child:
-        os.close(own)
-        shown = b""
-        while True:
-            try:
-                part = os.read(terminal, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
-        child.wait(60)
-    os.close(terminal)
-    return shown.decode().replace("\r\n", "\n")
-
-
 FETCH = ("fetch", "candles", "BYBIT", "X", "1m", "--start", str(WINDOW["start"]), "--end", str(WINDOW["end"]))
 
 
@@ -155,7 +128,7 @@ FETCH = ("fetch", "candles", "BYBIT", "X", "1m", "--start", str(WINDOW["start"])
 @pytest.mark.parametrize("more", [(), ("--format", "csv"), ("--format", "json")], ids=str)
 def test_a_fetch_shows_no_control_character_on_a_terminal(more):
     with scripted(hostile) as (url, _):
-        shown = on_a_terminal(url, *FETCH, *more)
+        _, shown = on_a_terminal(*command(url, *FETCH, *more))
     assert "all is well" in shown  # it is shown, and on no line of its own
     assert not raw(shown) and not re.search("^marketpoints: all is well", shown, re.MULTILINE)
 
