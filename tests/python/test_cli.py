@@ -427,3 +427,8 @@ def test_unknown_symbols_and_any_block_size_can_be_asked_all_the_same(cli):
     # The service refuses it, too.
     assert "answered 400" in cli(*book, "--any-block-size").stderr
     assert "weight 1" in good(cli("plan", "candles", *market, "--no-check-symbols", "--any-block-size"))
+
+
+def test_options_are_named_as_options(cli):
+    done = cli("plan", "orderbook_heatmap", "BYBIT", "BTCUSDT", "1m", "--period", "60")
+    assert (done.returncode, "--block-size" in done.stderr, "block_size" in done.stderr) == (2, True, False)

@@ -1,4 +1,4 @@
-"""Ingests at once, killed, over links and pipes; names that a terminal would obey."""
+"""Ingests at once, killed, over links and pipes."""
 
 import fcntl
 import os
@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,15 +13,12 @@ import pytest
 
 import marketpoints as mp
 from support.children import run
-from support.command_line import command, on_a_terminal
 from support.scripted import scripted
 
 DAY = 1_733_011_200  # 2024-12-01
 NIGHT = 86_400
 HEADER = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
 INGEST = (sys.executable, "-m", "marketpoints", "ingest")
-# Clears the screen, names the window, C1's CSI, turns the direction, forges a line.
-EVIL = "A\x1b[2J\x1b]0;t\x07\x9b31m\u202eB\r\nall is well\x7f"
 
 
 def dump(folder, day, trades, *, symbol="BTCUSDT"):
@@ -329,53 +325,3 @@ def test_a_budget_is_never_written_into_a_foreign_file(tmp_path, kind):
     assert (tmp_path / "notes").read_text() == "notes of mine"
     # A hard link is met when it is opened: the process goes on with its own view.
     assert ("is a link" in output and "in its place" in output) if kind == "link" else not output
-
-
-HOUR = ("--start", str(DAY), "--end", str(DAY + 3_600))
-
-
-# faults.md row 35
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("fetch", "candles", "BYBIT", EVIL, "1h", *HOUR),
-        ("fetch", "candles", EVIL, "BTCUSDT", "1h", *HOUR),
-        ("fetch", "candles", "BYBIT", "X", EVIL, *HOUR),
-        ("fetch", EVIL, "BYBIT", "X", "1h", *HOUR),
-        ("fetch", "candles", "BYBIT", "X", "1h", "--start", EVIL),
-        ("fetch", "candles", "-", "-", "1h", "--coin", EVIL, *HOUR),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"{EVIL}.csv"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"/nowhere/{EVIL}.csv"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"x.{EVIL}"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, EVIL),
-        ("plan", "candles", "BYBIT", EVIL, "1h", *HOUR),
-        ("plan", "candles", EVIL, "X", "1h", *HOUR),
-        ("plan", "candles", "BYBIT", "X", "1h", *HOUR, "--session", EVIL),
-        ("plan", "candles", "BYBIT", "X", "1h", *HOUR, f"--{EVIL}"),
-        ("ingest", EVIL, "store"),
-        ("ingest", "dumps", f"plain/{EVIL}"),
-        ("ingest", "dumps", EVIL),
-        ("serve", "--data", EVIL),
-        ("serve", "--now", EVIL),
-        ("weight", EVIL),
-        (EVIL,),
-    ],
-    ids=lambda words: ascii(" ".join(word.replace(EVIL, "…") for word in words)),
-)
-def test_nothing_typed_reaches_a_terminal_raw(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    dump(tmp_path / "dumps", 1, [(1, 100)])
-    (tmp_path / "plain").write_text("a file")
-
-    def answer(path):
-        if path.startswith("/v1/points"):
-            point = {"timestamp": {"s": DAY}, "open": 1, "high": 1, "low": 1, "close": 1}
-            return 200, {}, {"series": [{"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [{"Point": point}]}]}
-        return 404, {}, {"error": "NOT_FOUND", "message": f"no {EVIL}"}
-
-    with scripted(answer) as (url, _):
-        _, shown = on_a_terminal(*command(url, *words))
-    assert shown
-    raw = {one for one in shown if one != "\n" and unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-    assert not raw, shown
-    assert not any(line.startswith("all is well") for line in shown.splitlines()), shown

@@ -1,4 +1,4 @@
-"""What test_kernels.py runs in a process of its own for each kernel: bodies and numbers against plain Python."""
+"""What test_decode_kernels.py runs in a process of its own for each kernel: bodies and numbers against plain Python."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Names from files and from the network reach no terminal raw; what is open to others is warned of."""
+"""What is typed, and names from files and from the network, reach no terminal raw."""
 
 import io
 import json
@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import unicodedata
-import warnings
 from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
@@ -156,53 +155,56 @@ def test_names_of_keys_are_shown_escaped(tmp_path):
     assert "/v1/usage" in text and text.isascii() and not raw(text)
 
 
-# faults.md row 54
-@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_keys_file_that_others_may_read_is_warned_of(tmp_path, mode):
-    keys = tmp_path / "keys"
-    keys.write_text("lab advanced mp-lab-key-1\n")
-    keys.chmod(mode)
-    with pytest.warns(mp.ExposedKeysWarning, match="chmod 600") as caught:
-        mp.LocalService(keys=keys).stop()
-    assert len(caught) == 1 and ("every user" in str(caught[0].message)) == bool(mode & 0o004)
-    assert "mp-lab-key-1" not in str(caught[0].message)
-    # A program that takes the warning for an error has no service that nobody can stop.
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(mp.ExposedKeysWarning):
-            mp.LocalService(keys=keys)
+START = 1_733_011_200  # 2024-12-01
+SPAN = ("--start", str(START), "--end", str(START + HOUR))
+TYPED = EVIL.replace("\x00", "")  # no argument holds a NUL
 
 
-def test_keys_that_only_their_owner_reads_and_hashes_are_no_matter(tmp_path):
-    keys = tmp_path / "keys"
-    keys.write_text("lab advanced mp-lab-key-1\n")
-    keys.chmod(0o600)
-    mp.LocalService(keys=keys).stop()
-    keys.write_text(f"lab advanced sha256:{'5f' * 32}\n")
-    keys.chmod(0o644)
-    mp.LocalService(keys=str(keys)).stop()
+# faults.md row 35
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fetch", "candles", "BYBIT", TYPED, "1h", *SPAN),
+        ("fetch", "candles", TYPED, "BTCUSDT", "1h", *SPAN),
+        ("fetch", "candles", "BYBIT", "X", TYPED, *SPAN),
+        ("fetch", TYPED, "BYBIT", "X", "1h", *SPAN),
+        ("fetch", "candles", "BYBIT", "X", "1h", "--start", TYPED),
+        ("fetch", "candles", "-", "-", "1h", "--coin", TYPED, *SPAN),
+        ("fetch", "candles", "BYBIT", "X", "1h", *SPAN, "--output", f"{TYPED}.csv"),
+        ("fetch", "candles", "BYBIT", "X", "1h", *SPAN, "--output", f"/nowhere/{TYPED}.csv"),
+        ("fetch", "candles", "BYBIT", "X", "1h", *SPAN, "--output", f"x.{TYPED}"),
+        ("fetch", "candles", "BYBIT", "X", "1h", *SPAN, TYPED),
+        ("plan", "candles", "BYBIT", TYPED, "1h", *SPAN),
+        ("plan", "candles", TYPED, "X", "1h", *SPAN),
+        ("plan", "candles", "BYBIT", "X", "1h", *SPAN, "--session", TYPED),
+        ("plan", "candles", "BYBIT", "X", "1h", *SPAN, f"--{TYPED}"),
+        ("ingest", TYPED, "store"),
+        ("ingest", "dumps", f"plain/{TYPED}"),
+        ("ingest", "dumps", TYPED),
+        ("serve", "--data", TYPED),
+        ("serve", "--now", TYPED),
+        ("weight", TYPED),
+        (TYPED,),
+    ],
+    ids=lambda words: ascii(" ".join(word.replace(TYPED, "…") for word in words)),
+)
+def test_nothing_typed_reaches_a_terminal_raw(tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    day = tmp_path / "dumps" / "trades" / "BYBIT" / "BTCUSDT" / "2024-12-01.csv"
+    day.parent.mkdir(parents=True)
+    day.write_text(
+        "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\nx,y,1733011201000000,0,1,buy,100,1\n"
+    )
+    (tmp_path / "plain").write_text("a file")
 
+    def answer(path):
+        if path.startswith("/v1/points"):
+            point = {"timestamp": {"s": START}, "open": 1, "high": 1, "low": 1, "close": 1}
+            return 200, {}, {"series": [{"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [{"Point": point}]}]}
+        return 404, {}, {"error": "NOT_FOUND", "message": f"no {EVIL}"}
 
-# faults.md row 54
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0"])
-def test_a_service_that_other_machines_reach_is_warned_of(host):
-    try:
-        with pytest.warns(mp.ExposedServiceWarning, match="open to other machines"):
-            mp.LocalService(host=host).stop()
-    except mp.Error as error:
-        if ":" not in host:
-            raise
-        pytest.skip(f"no such addresses here: {error}")
-
-
-# faults.md row 54
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "127.255.3.4", "::1"])
-def test_every_loopback_address_is_this_machine(host):
-    try:
-        service = mp.LocalService(host=host)  # a warning would be an error
-    except mp.Error as error:
-        if ":" not in host:
-            raise
-        pytest.skip(f"no such addresses here: {error}")
-    with service, service.client("free") as client:
-        assert client.usage().limit > 0
+    with scripted(answer) as (url, _):
+        _, shown = on_a_terminal(*command(url, *words))
+    assert shown
+    assert not raw(shown), shown
+    assert not any(line.startswith(("all is well", "marketpoints: all is well")) for line in shown.splitlines()), shown

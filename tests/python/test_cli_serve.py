@@ -19,9 +19,11 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
+from support.children import run
 from support.wire import get
 
 COMMAND = [sys.executable, "-m", "marketpoints", "serve"]
+ANOTHER_DAY = "2024-05-06T12:00:30"
 KEYS = """\
 # name   tier       key
 lab      advanced   mp-lab-5f0c2a
@@ -298,3 +300,46 @@ def parent(process):
 def test_openapi_is_what_is_served(service):
     assert service.openapi == get(service, "/openapi.json").json
     assert "/v1/points" in service.openapi["paths"]
+
+
+@pytest.fixture
+def printed(environment):
+    """The environment that `marketpoints serve --now` prints for a client."""
+    with serving("--now", ANOTHER_DAY, environment=environment) as (_, _, text):
+        yield environment | dict(re.findall(r"(MARKETPOINTS_\w+)=(\S+)", text))
+
+
+def fetch(environment, *arguments):
+    command = [*COMMAND[:-1], "fetch", "candles", "BINANCE_FUTURES", "BTCUSDT", "1m", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_printed_settings_carry_the_services_time(printed):
+    assert "MARKETPOINTS_CLOCK_OFFSET" in printed
+    shown = fetch(printed, "--period", "300")
+    assert "11:59" in shown.stdout  # the last closed minute
+    assert "12:00" not in shown.stdout  # the forming one
+    assert "12:00" in fetch(printed, "--period", "300", "--include-forming").stdout
+    # Without an end the window ends now: at the service's now.
+    assert shown.stdout.count("\n") == fetch(printed, "--start", "2024-05-06T11:55").stdout.count("\n")
+
+
+def test_the_printed_settings_carry_the_services_speed(environment):
+    with serving("--now", ANOTHER_DAY, "--speed", "600", environment=environment) as (_, _, text):
+        assert re.search("^serving .*its clock at 600 times the speed$", text, re.MULTILINE)
+        printed = dict(re.findall(r"(MARKETPOINTS_\w+)=(\S+)", text))
+        code = """
+            import pickle, time, marketpoints as mp
+            with mp.Client() as client:
+                clocks, began = [], time.monotonic()
+                # The service's clock, by the header of its answers, runs ten minutes in a second; so does the client's.
+                while not clocks or clocks[-1][0] - clocks[0][0] <= 200:
+                    assert time.monotonic() - began < 20, clocks
+                    before = client._live.now()
+                    reset = client.usage().reset
+                    clocks.append((before, int(reset.astype("datetime64[s]").astype(int)), client._live.now()))
+                for before, service, after in clocks:
+                    assert before - 2 <= service <= after + 2, clocks
+                print(len(client.candles("BYBIT", "BTCUSDT", "1m", period=600).only))
+            """
+        assert run(code, environment | printed) == "10\n"

@@ -217,3 +217,12 @@ def test_plans_survive_a_pickle(nobody):
     plan = nobody.plan("candles", *MARKET, "1m", period=600)
     assert pickle.loads(pickle.dumps(plan)) == plan
     assert pickle.loads(pickle.dumps(plan.requests[0])) == plan.requests[0]
+
+
+def test_plans_take_the_methods_names_and_guess_no_weight():
+    with mp.LocalService(now=NOW) as service, service.client() as client:
+        plan = client.plan("orderbook_heatmap", "BYBIT", "BTCUSDT", "1m", period=8 * 3600, block_size=10)
+        assert plan.weight == 10
+        for name in ("book", "OPEN_INTREST_AGG", "candels"):
+            with pytest.raises(mp.InvalidRequest, match="is no data type"):
+                client.plan(name, "BYBIT", "BTCUSDT", "1m", period=3600)

@@ -179,30 +179,3 @@ def test_an_explorer_names_what_it_shows_without_backslashes(tmp_path):
     assert text.count("</script>") == 2  # its own
     assert "\x1b" not in text
     assert "image/png" in of["book"].explore(over=[of["candles"]])._repr_mimebundle_()[0]
-
-
-FIRST = """
-import _thread, sys, threading
-import marketpoints as mp
-point = '{"Point":{"timestamp":{"s":1},"x":1.25}},'
-body = ('{"series":[{"id":{"type":"A"},"points":[' + point * 400_000 + point[:-1] + "]}]}").encode()
-assert "numpy" not in sys.modules
-begins = threading.Event()
-def interrupt():
-    begins.wait()
-    _thread.interrupt_main()  # as Ctrl-C does
-threading.Thread(target=interrupt).start()
-sys.setswitchinterval(100)  # the other thread runs when the decoder lets it, not before
-try:
-    begins.set()
-    mp.decode_points(body)
-except KeyboardInterrupt:
-    sys.setswitchinterval(0.005)
-    print(len(mp.decode_points(body)))
-"""
-
-
-# faults.md row 38
-def test_ctrl_c_in_the_first_answer_of_a_process_is_no_panic():
-    # NumPy is imported at the first array; where that was interrupted, rust-numpy panicked.
-    assert run(FIRST) == "1\n"
