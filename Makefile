@@ -111,7 +111,7 @@ pictures: $(VENV)/.dev ## Draw the pictures of README and manual anew, by the co
 	MARKETPOINTS_DRAW=1 $(BIN)/pytest --quiet tests/python/test_docs_blocks.py
 
 test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of, for some minutes
-	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_openapi_properties.py
+	MARKETPOINTS_API_EXAMPLES=200 $(BIN)/pytest --quiet tests/python/test_local_service_openapi.py
 
 lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check

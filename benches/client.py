@@ -21,11 +21,11 @@ import msgspec
 import numpy as np
 import orjson
 import pandas as pd
+from bodies import candles
 from decode import Candle, typed
 from timing import clock, machine, paired_seconds
 
 import marketpoints as mp
-from bodies import candles
 
 ROWS = 100_000
 REQUESTS, EACH = 200, 1_000

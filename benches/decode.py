@@ -24,10 +24,10 @@ import msgspec
 import numpy as np
 import orjson
 import simdjson
+from bodies import BODIES, PRICES, TIMES
 from timing import machine, write
 
 import marketpoints as mp
-from bodies import BODIES, PRICES, TIMES
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"

@@ -16,8 +16,7 @@ import distributed
 import pytest
 
 import marketpoints as mp
-import object_store
-import redis_server
+from support import object_store, redis_server
 
 # Several of these talk to a cluster that could fall silent.
 pytestmark = pytest.mark.timeout(120)

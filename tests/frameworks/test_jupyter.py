@@ -20,12 +20,12 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import COUNT, browser, chromium, requests
+from support.browser import COUNT, browser, chromium, requests
 
 HERE = Path(__file__).resolve().parent
 CELL = """\
 import marketpoints as mp
-from bodies import BOOK, body, heatmap
+from support.bodies import BOOK, body, heatmap
 
 book = mp.decode_points(body(heatmap(BOOK * 40)))
 book.explore()

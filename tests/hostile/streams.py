@@ -12,8 +12,8 @@ import marketpoints as mp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 
-from object_store import running
-from sockets import CLOSE, PING, PONG, framed, playing
+from support.object_store import running
+from support.sockets import CLOSE, PING, PONG, framed, playing
 
 NOW = 1_790_000_000
 CHANNEL = mp.Channel(type="TRADE", exchange="BINANCE_FUTURES", symbol="BTCUSDT")

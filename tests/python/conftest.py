@@ -2,14 +2,14 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import marketpoints as mp
-
-# Any moment does: the demo market answers for every one.
-NOW = 1_790_000_000
+from support import NOW
+from support.command_line import COMMAND
 
 
 @pytest.fixture(scope="session")
@@ -66,3 +66,17 @@ def environment(demo):
     own = {f"MARKETPOINTS_{name}" for name in ("API_KEY", "BASE_URL", "TIER", "DIALECT", "CLOCK_OFFSET")}
     kept = {name: value for name, value in os.environ.items() if name not in own}
     return kept | settings | {"PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture
+def cli(environment, tmp_path):
+    """Runs the command line in a folder of its own; returns the finished process."""
+
+    def run(*arguments, **changes):
+        settings = {name: value for name, value in (environment | changes).items() if value is not None}
+        command = [*COMMAND, *map(str, arguments)]
+        return subprocess.run(
+            command, env=settings, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
+        )
+
+    return run

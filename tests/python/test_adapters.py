@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from marketpoints import adapters
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 
 HOUR = 3600
 

@@ -8,8 +8,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 import marketpoints as mp
-from bodies import CANDLES, START, body, candles, stamp
 from marketpoints import adapters
+from support.bodies import CANDLES, START, body, candles, stamp
 
 PAIR, SPOT = "BTC/USDT:USDT", "BTC/USDT"
 HOUR = 3600

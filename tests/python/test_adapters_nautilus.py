@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap
 from marketpoints import adapters
 from marketpoints.adapters.digits import rounded, units
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap
 
 
 @dataclass

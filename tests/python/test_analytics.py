@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
-from scripted import scripted
+from support.scripted import scripted
 
 PREFIX = "/v1/prediction/analytics"
 # The longest id there is: 78 digits, more than any number type of the machine holds.

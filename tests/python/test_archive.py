@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import DAY, END, HOUR, MARKET, QUERIES, between, content, part_files, spent
-from conftest import NOW
 from marketpoints.common.arguments import METHODS
-from scripted import scripted
+from support import NOW
+from support.archives import DAY, END, HOUR, MARKET, QUERIES, between, content, part_files, spent
+from support.scripted import scripted
 
 
 @pytest.mark.parametrize("name", QUERIES)

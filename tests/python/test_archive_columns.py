@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import DAY, END, HOUR, MARKET, QUERIES, content, values
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.archives import DAY, END, HOUR, MARKET, QUERIES, content, values
+from support.scripted import scripted
 
 WINDOW = {"start": END - 5 * DAY, "end": END}
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, between, part_files
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.archives import END, HOUR, MARKET, between, part_files
+from support.scripted import scripted
 
 DAY = 24 * HOUR
 SECONDS = {"MINUTE": 60, "FIFTEEN_MINUTES": 900, "HOUR": HOUR}

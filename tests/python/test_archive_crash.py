@@ -11,7 +11,7 @@ import time
 import pytest
 
 import marketpoints as mp
-from archives import END, content, spent
+from support.archives import END, content, spent
 
 #: Three requests of a thousand books each, in three files.
 BOOKS = ("orderbook_heatmap", "BINANCE_FUTURES", "BTCUSDT", "1m")

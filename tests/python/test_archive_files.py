@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, between, content, part_files
+from support.archives import END, HOUR, MARKET, between, content, part_files
 
 DAY = 24 * HOUR
 WINDOW = {"start": END - 45 * DAY, "end": END}

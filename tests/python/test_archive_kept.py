@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, between, part_files
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.archives import END, HOUR, MARKET, between, part_files
+from support.scripted import scripted
 
 DAY = 24 * HOUR
 QUERY = ("candles", "BYBIT", "BTCUSDT", "1h")

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import marketpoints as mp
-from archives import END
-from children import run
+from support.archives import END
+from support.children import run
 
 #: A year of minutes, and four days of books by the minute.
 CANDLES, SNAPSHOTS = 365 * 1_440, 4 * 1_440

@@ -18,8 +18,8 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, MARKET, between, content, part_files, spent
-from object_store import ACCESS_KEY, SECRET_KEY, running
+from support.archives import END, HOUR, MARKET, between, content, part_files, spent
+from support.object_store import ACCESS_KEY, SECRET_KEY, running
 
 DAY = 24 * HOUR
 WINDOW = {"start": END - 45 * DAY, "end": END}

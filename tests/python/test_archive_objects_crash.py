@@ -10,8 +10,8 @@ import time
 import pytest
 
 import marketpoints as mp
-from archives import END, content
-from object_store import running
+from support.archives import END, content
+from support.object_store import running
 
 MARKET, FIRST = ("candles", "BINANCE_FUTURES", "BTCUSDT", "1m"), END - 2 * 86_400
 WINDOW = {"start": FIRST, "end": END}

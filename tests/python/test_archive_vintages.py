@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import marketpoints as mp
-from archives import END, HOUR, between, content
-from conftest import NOW
-from object_store import running
-from scripted import scripted
+from support import NOW
+from support.archives import END, HOUR, between, content
+from support.object_store import running
+from support.scripted import scripted
 
 QUERY = ("candles", "BYBIT", "BTCUSDT", "1h")
 IDENTITY = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "interval": "HOUR"}

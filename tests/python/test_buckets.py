@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, START, body, heatmap, stamp
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.bodies import BOOK, START, body, heatmap, stamp
+from support.scripted import scripted
 
 HOUR, DAY = 3600, 86_400
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

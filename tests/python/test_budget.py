@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, strategies as st
 
-import independent
 import marketpoints as mp
+from support import independent
 
 # Section 8.3 and 8.4, typed off the specification.
 COSTS = {

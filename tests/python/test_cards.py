@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
-from children import run
 from marketpoints.common.sparks import HIGH, meter, spark
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from support.children import run
 
 HOUR = 3600
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")

@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 
@@ -14,31 +13,8 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
-
-COMMAND = [sys.executable, "-m", "marketpoints"]
-MARKET = ("BINANCE_FUTURES", "BTCUSDT")
-WINDOW = ("--start", "2026-01-01", "--end", "2026-01-02T00:00:00Z")
-
-
-@pytest.fixture
-def cli(environment, tmp_path):
-    """Runs the command line in a folder of its own; returns the finished process."""
-
-    def run(*arguments, **changes):
-        settings = {name: value for name, value in (environment | changes).items() if value is not None}
-        command = [*COMMAND, *map(str, arguments)]
-        return subprocess.run(
-            command, env=settings, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
-        )
-
-    return run
-
-
-def good(done):
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout
+from support import NOW
+from support.command_line import COMMAND, MARKET, WINDOW, good
 
 
 def test_help_names_every_command(cli):
@@ -451,3 +427,8 @@ def test_unknown_symbols_and_any_block_size_can_be_asked_all_the_same(cli):
     # The service refuses it, too.
     assert "answered 400" in cli(*book, "--any-block-size").stderr
     assert "weight 1" in good(cli("plan", "candles", *market, "--no-check-symbols", "--any-block-size"))
+
+
+def test_options_are_named_as_options(cli):
+    done = cli("plan", "orderbook_heatmap", "BYBIT", "BTCUSDT", "1m", "--period", "60")
+    assert (done.returncode, "--block-size" in done.stderr, "block_size" in done.stderr) == (2, True, False)

@@ -2,9 +2,6 @@
 
 import io
 import itertools
-import os
-import pty
-import subprocess
 
 import pandas as pd
 import polars as pl
@@ -12,37 +9,23 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, candles
 from marketpoints.cli import tables
-from test_cli import COMMAND, MARKET, WINDOW, cli, good
+from support.bodies import START, body, candles
+from support.command_line import COMMAND, MARKET, WINDOW, good, on_a_terminal
 
-__all__ = ["cli"]
 
-
-def on_a_terminal(environment, *arguments):
+def seen(environment, *words):
     """What the command line prints on a terminal."""
-    above, below = pty.openpty()
-    with subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, stdout=below, stdin=below) as child:
-        os.close(below)
-        printed = bytearray()
-        while True:
-            try:
-                part = os.read(above, 65536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            printed += part
-        assert child.wait(60) == 0
-    os.close(above)
-    return printed.decode().replace("\r\n", "\n")
+    status, text = on_a_terminal([*COMMAND, *map(str, words)], environment, errors=False)
+    assert status == 0
+    return text
 
 
 def test_a_terminal_shows_both_ends_of_many_rows(cli, environment):
     command = ("fetch", "candles", *MARKET, "1m", *WINDOW)
     whole = good(cli(*command)).splitlines()
     assert len(whole) == 2 + 1440  # into a pipe goes everything
-    lines = on_a_terminal(environment, *command).splitlines()
+    lines = seen(environment, *command).splitlines()
     cells, expected = ([line.split() for line in rows] for rows in (lines, whole))  # a column is as wide as its rows
     assert cells[:22] == expected[:22]
     assert lines[22] == "… 1,400 more" and cells[23:-1] == expected[-20:]
@@ -51,7 +34,7 @@ def test_a_terminal_shows_both_ends_of_many_rows(cli, environment):
 
 def test_a_terminal_shows_few_rows_as_they_are(cli, environment):
     command = ("fetch", "candles", *MARKET, "1h", *WINDOW)
-    assert on_a_terminal(environment, *command) == good(cli(*command))
+    assert seen(environment, *command) == good(cli(*command))
 
 
 def test_a_table_says_what_a_sum_is_of(cli):
@@ -81,7 +64,7 @@ def test_a_plan_tells_its_windows(cli, environment):
     assert all(one[1] == other[0] for one, other in itertools.pairwise(edges))
     assert "window: 2026-01-01 00:00 to 2026-03-01 00:10 UTC" in lines
     many = ("plan", "orderbook_heatmap", *MARKET, "1m", "--block-size", 10, "--start", "2026-01-01", "--period", "200d")
-    shown, every = (text.count("/v1/points") for text in (on_a_terminal(own, *many), good(cli(*many))))
+    shown, every = (text.count("/v1/points") for text in (seen(own, *many), good(cli(*many))))
     assert shown == 40 < every
 
 

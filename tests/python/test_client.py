@@ -7,9 +7,10 @@ import traceback
 import pytest
 
 import marketpoints as mp
-from children import silent_server
+from support.children import silent_server
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+ANOTHER_DAY = "2024-05-06T12:00:30"
 
 
 def test_the_exports_are_there():
@@ -305,3 +306,46 @@ def test_the_client_of_a_service_keeps_to_no_tier_of_the_environment(demo, monke
         assert len(client.leaderboard(limit=1)) == 1
     with demo.client("advanced") as client:
         assert client.tier == "advanced"
+
+
+def test_a_forming_bucket_comes_on_top():
+    with mp.LocalService(now=ANOTHER_DAY) as service, service.client() as client:
+        closed = client.candles("BYBIT", "BTCUSDT", "1h", period=4 * 3600)
+        forming = client.candles("BYBIT", "BTCUSDT", "1h", period=4 * 3600, include_forming=True)
+    assert len(closed.timestamps) == 4
+    assert forming.timestamps.tolist()[:-1] == closed.timestamps.tolist()
+
+
+def test_walls_are_reported_at_once_and_cost_nothing():
+    with mp.LocalService(now=ANOTHER_DAY) as service, service.client("free") as client:
+        for call in (client.candles, lambda *a, **k: client.plan("candles", *a, **k)):
+            with pytest.raises(mp.TierError, match="history goes back 7 days, to 2024-04-29 12:00:30 UTC"):
+                call("BYBIT", "BTCUSDT", "1h", start="2020-01-01")
+        assert client.usage().used == 0
+
+
+def test_a_refused_request_is_not_counted_as_used():
+    with mp.LocalService(now=ANOTHER_DAY) as service, service.client() as client:
+        client.candles("BYBIT", "BTCUSDT", "1h", period=3600)
+        with pytest.raises(mp.InvalidRequest):
+            client.points("TRADE_AGG", "BYBIT", "BTCUSDT", "1h", period=3600, extra={"nonsense": 1})
+        assert client.budget.used == client.usage().used == 1
+
+
+def test_unlimited_is_no_tier_but_a_key_without_one(monkeypatch):
+    monkeypatch.setenv("MARKETPOINTS_TIER", "unlimited")
+    with mp.LocalService(now=ANOTHER_DAY) as service:
+        key = service.keys["unlimited"]
+        with mp.Client(key, service.url, clock=service.now) as client:
+            assert len(client.candles("BYBIT", "BTCUSDT", "1h", period=3600).timestamps) == 1
+        service.stop()
+        assert "stopped" in repr(service)
+
+
+def test_a_progress_callback_may_use_the_client():
+    used = []
+    with mp.LocalService(now=ANOTHER_DAY) as service, service.client() as client:
+        client.candles(
+            "BYBIT", "BTCUSDT", "1h", period=3600, progress=lambda done, total: used.append(client.usage().used)
+        )
+    assert used == [1]

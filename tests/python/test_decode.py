@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import marketpoints as mp
+from support.children import run
 
 NUMBERS = ["open", "high", "low", "close", "volume"]
 OPTIONAL = ["rateOpen", "rateHigh", "rateLow", "rateClose", "predictedOpen", "predictedClose"]
@@ -198,3 +199,30 @@ def test_arrays_stand_over_the_engine_and_cannot_be_written():
         close[0] = 1.0
     del series
     assert close.tolist() == [78989.5, -8.81e-06]  # the memory outlives the series
+
+
+FIRST = """
+import _thread, sys, threading
+import marketpoints as mp
+point = '{"Point":{"timestamp":{"s":1},"x":1.25}},'
+body = ('{"series":[{"id":{"type":"A"},"points":[' + point * 400_000 + point[:-1] + "]}]}").encode()
+assert "numpy" not in sys.modules
+begins = threading.Event()
+def interrupt():
+    begins.wait()
+    _thread.interrupt_main()  # as Ctrl-C does
+threading.Thread(target=interrupt).start()
+sys.setswitchinterval(100)  # the other thread runs when the decoder lets it, not before
+try:
+    begins.set()
+    mp.decode_points(body)
+except KeyboardInterrupt:
+    sys.setswitchinterval(0.005)
+    print(len(mp.decode_points(body)))
+"""
+
+
+# faults.md row 38
+def test_ctrl_c_in_the_first_answer_of_a_process_is_no_panic():
+    # NumPy is imported at the first array; where that was interrupted, rust-numpy panicked.
+    assert run(FIRST) == "1\n"

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from bodies import START
-from children import run
+from support.bodies import START
+from support.children import run
 
 LEVELS, SNAPSHOTS, CANDLES = 1_000, 1_000, 100_000
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from children import run
-from deployment import Names, deployed
-from scripted import scripted
-from sockets import playing
+from support.children import run
+from support.deployment import Names, deployed
+from support.scripted import scripted
+from support.sockets import playing
 
 ACME = Names(
     key_header="X-Acme-Token",

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import marketpoints as mp
-from scripted import scripted
+from support.scripted import scripted
 
 # Method, path, key of the answer, what it lists.
 LISTS = [

@@ -21,7 +21,7 @@ import pyarrow.dataset
 import pytest
 
 import marketpoints as mp
-from deployment import Names, deployed
+from support.deployment import Names, deployed
 
 mpl.use("agg")
 
@@ -192,7 +192,7 @@ def test_every_block_runs(page, demo, monkeypatch, settings):
             if page in TRIED and heading in elsewhere():
                 continue
             if code.startswith(("# test_", "# conftest")):
-                continue  # a file of pytest's, which runs it: test_pytest_plugin.py
+                continue  # a file of pytest's, which runs it: test_pytest_marketpoints.py
             exec(compile(code, f"{page.name}, block {number + 1}", "exec"), names)
             if picture is not None:
                 drawn_as_shown(plt.gcf(), picture)

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import math
-import random
 import re
 import signal
 import urllib.request
@@ -13,18 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import independent
 import marketpoints as mp
-from test_real_data import day_start, write_dump
-
-DAY = "2024-03-01"
-START = day_start(DAY) // 1_000_000
-
-CHAIN = (
-    "exchange,symbol,timestamp,local_timestamp,type,strike_price,expiration,open_interest,last_price,bid_price,"
-    "bid_amount,bid_iv,ask_price,ask_amount,ask_iv,mark_price,mark_iv,underlying_index,underlying_price,delta,gamma,"
-    "vega,theta,rho"
-)
+from support import independent
+from support.dumps import DAY, START, SUPPLY_FIELDS, make_chain, make_snapshots, make_supply, write_dump
 
 
 def get(service, path, key="unlimited"):
@@ -38,35 +27,6 @@ def contents(folder):
 
 
 # Book snapshots.
-
-
-def make_snapshots(folder, depth, seed):
-    """Rows of whole books: levels come and go, some books are short, rows swap places, two minutes are silent."""
-    rng = random.Random(seed)
-    header = "exchange,symbol,timestamp,local_timestamp," + ",".join(
-        f"{side}[{level}].{part}" for level in range(depth) for side in ("asks", "bids") for part in ("price", "amount")
-    )
-    lines, middle, time = [], 10_000, START * 10**6 + 300_000
-    while time < (START + 900) * 10**6:
-        middle += rng.choice([0, 0, 0, -1, 1])
-        sides = {}
-        for side, sign in (("asks", 1), ("bids", -1)):
-            count = rng.choice([depth, depth, depth, depth - 1, 1, 0])
-            ticks = sorted(rng.sample(range(1, 3 * depth), count))
-            sides[side] = [(f"{(middle + sign * tick) / 100:.2f}", rng.randint(1, 999) / 8) for tick in ticks]
-        fields = []
-        for level in range(depth):
-            for side in ("asks", "bids"):
-                fields += map(str, sides[side][level]) if level < len(sides[side]) else ["", ""]
-        lines.append(f"bybit,XRPUSDT,{time},{time + 9},{','.join(fields)}")
-        time += rng.choice([0, 100_000, 900_000, 7_000_000])
-        if time // 60_000_000 % 15 in (4, 5):
-            time += 120_000_000
-    for index in range(0, len(lines) - 9, 10):  # late by a few rows
-        lines[index], lines[index + 3] = lines[index + 3], lines[index]
-    path = folder / f"book_snapshot_{depth}" / "BYBIT" / "XRPUSDT" / f"{DAY}.csv.gz"
-    write_dump(path, header, lines)
-    return path
 
 
 @pytest.mark.parametrize("depth", [25, 5])
@@ -108,39 +68,6 @@ def test_snapshots_make_the_heatmap(tmp_path, depth):
 
 
 # Option chains.
-
-
-def make_chain(folder, seed):
-    """Two underlyings over two hours: expiries around three of the four tenors, moving forwards, gaps, late rows."""
-    rng = random.Random(seed)
-    lines = []
-    for root, middle, expiries in (("BTC", 60_000, (2, 6, 9, 27, 55, 118)), ("SOL_USDC", 120, (5, 33, 70))):
-        for second in range(-90, 7_200, 1):
-            if rng.random() < 0.6 or (root == "SOL_USDC" and 600 < second < 5_400):
-                continue  # the second underlying is silent for longer than a quote counts
-            days = rng.choice(expiries)
-            kind = rng.choice(["call", "put"])
-            forward = middle * (1 + 0.0002 * days + 0.01 * math.sin(second / 900))
-            strike = middle * rng.choice([0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.4, 2.0])
-            money = math.log(strike / forward) / math.sqrt(days / 365)
-            iv = 55 + 0.04 * days - 6 * money + 9 * money**2 + rng.gauss(0, 0.2)
-            delta = 0.5 * (1 + math.erf((-money / (iv / 100) + iv / 100 * math.sqrt(days / 365) / 2) / math.sqrt(2)))
-            delta = round(delta - (kind == "put"), 5)
-            time = (START + second) * 10**6 + rng.randint(0, 999_999)
-            fields = [f"{iv:.2f}", "SYN", f"{forward:.4f}", str(delta)]
-            for place, chance in ((0, 0.03), (2, 0.05), (3, 0.05)):
-                if rng.random() < chance:
-                    fields[place] = ""
-            if rng.random() < 0.02:
-                fields[3] = "0"  # how the venue spells a delta that it did not compute
-            expiry = (START + days * 86_400 + 28_800) * 10**6
-            late = rng.choice([0, 0, 0, 40_000_000, 150_000_000])
-            row = f"deribit,{root}-X-{strike:g}-{kind[0].upper()},{time},{time + late},{kind},{strike:g},{expiry},1,"
-            lines.append((time + late, f"{row},,,,,,,0.01,{','.join(fields)},0,0,0,0"))
-    lines.sort(key=lambda line: line[0])  # dumps are in order of arrival
-    path = folder / "options_chain" / "DERIBIT" / "OPTIONS" / f"{DAY}.csv.gz"
-    write_dump(path, CHAIN, [text for _, text in lines])
-    return list(independent.rows(path))
 
 
 @pytest.fixture(scope="module")
@@ -229,42 +156,6 @@ def test_a_reading_sees_nothing_of_the_future(chain):
 
 
 # Token supply.
-
-SUPPLY_FIELDS = {
-    "marketcap": "marketcap",
-    "first_marketcap": "firstMarketcap",
-    "marketcap_dominance_percent": "marketcapDominancePercent",
-    "circulating_supply": "circulatingSupply",
-    "total_supply": "totalSupply",
-    "max_supply": "maxSupply",
-    "total_value_locked": "totalValueLocked",
-    "fully_diluted_valuation": "fullyDilutedValuation",
-    "chain": "chain",
-    "contract_address": "contractAddress",
-    "src_marketcap_rank": "srcMarketcapRank",
-    "total_volume": "totalVolume",
-    "usd_price": "usdPrice",
-}
-
-
-def make_supply(path):
-    """Nine days of two coins, one of them on two chains; a day is missing, some figures are unknown."""
-    rng = random.Random(11)
-    lines = []
-    for day in (0, 1, 2, 4, 5, 8):
-        at = (START + 86_400 * day + 1_800) * 10**6
-        cap = 1e12 + day * 1e9
-        dominance = "" if day == 4 else f"{50 + day / 8}"
-        lines.append(
-            f'BTC,"Bitcoin, the coin",{at},{cap},,{dominance},19700000,19700000,21000000,4e9,1.9e12,1,3e10,'
-            f"{60000 + day},BITCOIN,"
-        )
-        for chain, contract in (("ETHEREUM", "0x51"), ("ARBITRUM", "0xf9")):
-            locked = rng.randint(1, 9) * 1e6
-            lines.append(f"LINK,Chainlink,{at},1e10,8e9,0.5,6e8,,1e9,{locked},,15,4e8,18.5,{chain},{contract}")
-    columns = [name for name in SUPPLY_FIELDS if name not in ("chain", "contract_address")]
-    write_dump(path, f"coin,token_name,timestamp,{','.join(columns)},chain,contract_address", lines)
-    return list(independent.rows(path))
 
 
 def test_token_supply_is_carried_forward(tmp_path):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, START, body, candles, heatmap, stamp
-from children import run
 from marketpoints.explorer.reduced import Bubbles
+from support.bodies import BOOK, START, body, candles, heatmap, stamp
+from support.children import run
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")
@@ -589,7 +589,7 @@ def test_a_closed_explorer_leaves_no_thread_and_no_channel(book):
 def test_an_interpreter_ends_with_pictures_under_way(environment):
     code = """
         import marketpoints as mp
-        from bodies import BOOK, body, heatmap
+        from support.bodies import BOOK, body, heatmap
         explorer = mp.decode_points(body(heatmap(BOOK * 2_000))).explore()
         t0, t1, p0, p1 = explorer._answers.about["home"]
         for number in range(50):

@@ -3,16 +3,13 @@
 import json
 import os
 import sys
-import threading
-import time
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import body, heatmap
-from browser import COUNT, browser, chromium, hosted, requests
+from support.bodies import body, heatmap
+from support.browser import COUNT, Page, browser, chromium, opened, requests
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")
@@ -38,100 +35,6 @@ def results(demo):
             "liquidations": client.liquidations(*MARKET, "1m", **WINDOW),
             "profile": client.volume_profile(*MARKET, "5m", **WINDOW),
         }
-
-
-class Page:
-    """What stands in the page, and what a user does to it."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(script, *arguments)
-
-    def until(self, script, *arguments):
-        """Waits for what a script returns to be true, and returns it."""
-        end = time.monotonic() + 60
-        while not (found := self.run(script, *arguments)):
-            assert time.monotonic() < end, script
-            threading.Event().wait(0.02)
-        return found
-
-    @property
-    def last(self):
-        """The last message of a picture."""
-        return self.run("return window.heard.filter((one) => one.kind === 'view').at(-1)")
-
-    def settled(self):
-        """The last picture, when nothing is under way."""
-        self.until(
-            "const {asked, shown} = document.querySelector('.mp-x')?.dataset || {}; return asked && asked === shown"
-        )
-        return self.run("return window.heard.filter((one) => one.kind === 'over').at(-1)")
-
-    def wheel(self, amount, x=0.5, y=0.5):
-        self.run(
-            "const plot = document.querySelector('.mp-plot'), box = plot.getBoundingClientRect();"
-            "plot.dispatchEvent(new WheelEvent('wheel', {deltaY: arguments[0], bubbles: true, cancelable: true,"
-            "clientX: box.left + box.width * arguments[1], clientY: box.top + box.height * arguments[2]}))",
-            amount,
-            x,
-            y,
-        )
-
-    def drag(self, across, up, shift=False):
-        from selenium.webdriver.common.action_chains import ActionChains
-        from selenium.webdriver.common.by import By
-        from selenium.webdriver.common.keys import Keys
-
-        plot = self.driver.find_element(By.CSS_SELECTOR, ".mp-plot")
-        chain = ActionChains(self.driver, duration=50)
-        if shift:
-            chain = chain.key_down(Keys.SHIFT)
-        chain = chain.move_to_element_with_offset(plot, -60, 40).click_and_hold()
-        chain = chain.move_by_offset(across // 2, up // 2).move_by_offset(across - across // 2, up - up // 2).release()
-        (chain.key_up(Keys.SHIFT) if shift else chain).perform()
-
-    def press(self, text):
-        self.run(
-            "[...document.querySelectorAll('.mp-bar button')].find((one) => one.textContent === arguments[0]).click()",
-            text,
-        )
-
-    def keys(self, *keys):
-        from selenium.webdriver.common.by import By
-
-        self.driver.find_element(By.CSS_SELECTOR, ".mp-x").send_keys(*keys)
-
-    def twice(self):
-        event = "new MouseEvent('dblclick', {bubbles: true, cancelable: true})"
-        self.run(f"document.querySelector('.mp-plot').dispatchEvent({event})")
-
-    def colours(self):
-        """How many colours the picture has."""
-        return self.run(f"return {COUNT}")
-
-    def console(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-
-@contextmanager
-def opened(driver, explorer):
-    with hosted(explorer) as url:
-        driver.get_log("performance")
-        driver.get(url)
-        page = Page(driver)
-        page.settled()
-        yield page
-        assert page.console() == []
-        asked = requests(driver)
-        assert {one.removeprefix("http").removeprefix("ws").partition("/view")[0] for one in asked} <= {
-            url[4:],
-            url[4:-1],
-            f"{url[4:]}socket",
-        }, asked
-        driver.get("about:blank")
-    explorer.close()
 
 
 def view(message):

@@ -14,7 +14,7 @@ if "CI" not in os.environ:  # there nothing is skipped
 
 CODE = """
 import marketpoints as mp
-from bodies import BOOK, body, heatmap
+from support.bodies import BOOK, body, heatmap
 explorer = mp.decode_points(body(heatmap(BOOK * 20))).explore()
 explorer
 """

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import marketpoints as mp
-from wire import get
+from support.wire import get
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1h")
 POINTS = "/v1/points"

@@ -1,13 +1,11 @@
 """Answers that break off or do not add up (faults D3 14, 25, 26, 28, 29): what is raised, and never a part as data."""
 
 import json
-import socket
-import threading
-from contextlib import contextmanager
 
 import pytest
 
 import marketpoints as mp
+from support.broken import resetting
 
 NOW = 1_776_880_830
 MINUTE = NOW // 60 * 60 - 60
@@ -15,39 +13,6 @@ CANDLE = {"open": 1, "high": 1, "low": 1, "close": 2.5, "timestamp": {"s": MINUT
 BODY = json.dumps({"series": [{"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [{"Point": CANDLE}]}]}).encode()
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(BODY)
 WHOLE = HEAD + BODY
-
-
-@contextmanager
-def resetting(places):
-    """A server that sends so much of the answer on each connection and then resets it; afterwards all of it."""
-    left, asked = list(places), []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    head = b""
-                    while not head.endswith(b"\r\n\r\n"):
-                        head += connection.recv(65_536)
-                    asked.append(head.split(b" ")[1])
-                    if left:
-                        connection.sendall(WHOLE[: left.pop(0)])
-                        # Closing takes back what the other side has not read, as a machine that restarts does.
-                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
-                    else:
-                        connection.sendall(WHOLE)
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", asked
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join(10)
 
 
 def asks(url, retries):
@@ -59,10 +24,10 @@ def asks(url, retries):
 # Before the head, within it, between head and body, within the body, before its last byte.
 @pytest.mark.parametrize("place", [0, 10, len(HEAD), len(HEAD) + 40, len(WHOLE) - 1])
 def test_d3_14_a_reset_anywhere_is_tried_again_and_never_a_part_of_the_answer(place):
-    with resetting([place]) as (url, asked):
+    with resetting(WHOLE, [place]) as (url, asked):
         assert asks(url, 2)["close"].tolist() == [2.5]
         assert len(asked) == 2
-    with resetting([place] * 3) as (url, asked):
+    with resetting(WHOLE, [place] * 3) as (url, asked):
         with pytest.raises(mp.TransportError, match=r"\(after 3 attempts\)"):
             asks(url, 2)
         assert len(asked) == 3

@@ -7,8 +7,8 @@ import urllib.parse
 import pytest
 
 import marketpoints as mp
-from children import run
-from scripted import scripted
+from support.children import run
+from support.scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 NOW = 1_790_000_000

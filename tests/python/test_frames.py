@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from marketpoints import _engine
 from marketpoints.common import optional
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 
 TIMES = pd.to_datetime([START, START + 3600, START + 7200], unit="s", utc=True).as_unit("ns")
 

@@ -1,28 +1,24 @@
-"""Ingests at once, killed, over links and pipes; names that a terminal would obey."""
+"""Ingests at once, killed, over links and pipes."""
 
 import fcntl
 import os
-import pty
 import random
 import signal
 import subprocess
 import sys
-import unicodedata
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import marketpoints as mp
-from children import run
-from scripted import scripted
+from support.children import run
+from support.scripted import scripted
 
 DAY = 1_733_011_200  # 2024-12-01
 NIGHT = 86_400
 HEADER = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
 INGEST = (sys.executable, "-m", "marketpoints", "ingest")
-# Clears the screen, names the window, C1's CSI, turns the direction, forges a line.
-EVIL = "A\x1b[2J\x1b]0;t\x07\x9b31m\u202eB\r\nall is well\x7f"
 
 
 def dump(folder, day, trades, *, symbol="BTCUSDT"):
@@ -329,75 +325,3 @@ def test_a_budget_is_never_written_into_a_foreign_file(tmp_path, kind):
     assert (tmp_path / "notes").read_text() == "notes of mine"
     # A hard link is met when it is opened: the process goes on with its own view.
     assert ("is a link" in output and "in its place" in output) if kind == "link" else not output
-
-
-def on_a_terminal(*words, url):
-    """What a command writes on a terminal."""
-    terminal, own = pty.openpty()
-    environment = os.environ | {"MARKETPOINTS_API_KEY": "key", "MARKETPOINTS_BASE_URL": url}
-    environment |= {"MARKETPOINTS_CLOCK_OFFSET": "0", "MARKETPOINTS_BUDGET": "process"}
-    line = [sys.executable, "-m", "marketpoints", *words]
-    with subprocess.Popen(line, env=environment, stdin=own, stdout=own, stderr=own) as child:
-        os.close(own)
-        shown = b""
-        while True:
-            try:
-                part = os.read(terminal, 65_536)
-            except OSError:  # the other end is closed
-                break
-            if not part:
-                break
-            shown += part
-        child.wait(60)
-    os.close(terminal)
-    return shown.decode().replace("\r\n", "\n")
-
-
-HOUR = ("--start", str(DAY), "--end", str(DAY + 3_600))
-
-
-# faults.md row 35
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("fetch", "candles", "BYBIT", EVIL, "1h", *HOUR),
-        ("fetch", "candles", EVIL, "BTCUSDT", "1h", *HOUR),
-        ("fetch", "candles", "BYBIT", "X", EVIL, *HOUR),
-        ("fetch", EVIL, "BYBIT", "X", "1h", *HOUR),
-        ("fetch", "candles", "BYBIT", "X", "1h", "--start", EVIL),
-        ("fetch", "candles", "-", "-", "1h", "--coin", EVIL, *HOUR),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"{EVIL}.csv"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"/nowhere/{EVIL}.csv"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, "--output", f"x.{EVIL}"),
-        ("fetch", "candles", "BYBIT", "X", "1h", *HOUR, EVIL),
-        ("plan", "candles", "BYBIT", EVIL, "1h", *HOUR),
-        ("plan", "candles", EVIL, "X", "1h", *HOUR),
-        ("plan", "candles", "BYBIT", "X", "1h", *HOUR, "--session", EVIL),
-        ("plan", "candles", "BYBIT", "X", "1h", *HOUR, f"--{EVIL}"),
-        ("ingest", EVIL, "store"),
-        ("ingest", "dumps", f"plain/{EVIL}"),
-        ("ingest", "dumps", EVIL),
-        ("serve", "--data", EVIL),
-        ("serve", "--now", EVIL),
-        ("weight", EVIL),
-        (EVIL,),
-    ],
-    ids=lambda words: ascii(" ".join(word.replace(EVIL, "…") for word in words)),
-)
-def test_nothing_typed_reaches_a_terminal_raw(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    dump(tmp_path / "dumps", 1, [(1, 100)])
-    (tmp_path / "plain").write_text("a file")
-
-    def answer(path):
-        if path.startswith("/v1/points"):
-            point = {"timestamp": {"s": DAY}, "open": 1, "high": 1, "low": 1, "close": 1}
-            return 200, {}, {"series": [{"id": {"type": "TRADE_SIDE_AGNOSTIC_AGG"}, "points": [{"Point": point}]}]}
-        return 404, {}, {"error": "NOT_FOUND", "message": f"no {EVIL}"}
-
-    with scripted(answer) as (url, _):
-        shown = on_a_terminal(*words, url=url)
-    assert shown
-    raw = {one for one in shown if one != "\n" and unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
-    assert not raw, shown
-    assert not any(line.startswith("all is well") for line in shown.splitlines()), shown

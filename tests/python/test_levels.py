@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, stamp
+from support.bodies import START, body, stamp
 
 # Price, buys, sells of each level; the second bucket traded nothing.
 PROFILE = [[(99.0, 1.0, 2.0), (100.0, 0.0, 4.0)], [], [(101.0, 5.5, 0.0)]]

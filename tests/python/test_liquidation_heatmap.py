@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import independent
 import marketpoints as mp
+from support import independent
 
 START = 1_733_011_200  # 2024-12-01 00:00 UTC
 HEADER = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"

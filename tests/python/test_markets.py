@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from scripted import scripted
+from support.scripted import scripted
 
 NOW = "2026-04-22T18:00:30"
 ENTRY = {

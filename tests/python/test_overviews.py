@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import body, heatmap
 from marketpoints.archive.overviews import of_archive
 from marketpoints.archive.overviews.build import Coarse, coarsened, step_of
 from marketpoints.archive.overviews.files import months_of
+from support.bodies import body, heatmap
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")

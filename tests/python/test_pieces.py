@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, part_files
+from support.archives import END, HOUR, part_files
 
 DAY = 24 * HOUR
 #: Two series of three requests each, a hundred thousand minutes being the most that one brings; two of one request.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
-from pictures import Picture
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from support.pictures import Picture
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

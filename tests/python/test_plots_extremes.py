@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, candles, heatmap, stamp
 from marketpoints.explorer.answers import Asked
 from marketpoints.plots import rankings
+from support.bodies import START, body, candles, heatmap, stamp
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, START, body, candles, heatmap, stamp
-from pictures import Picture, is_colour
+from support.bodies import BOOK, START, body, candles, heatmap, stamp
+from support.pictures import Picture, is_colour
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

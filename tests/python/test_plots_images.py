@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, candles, stamp
+from support.bodies import START, body, candles, stamp
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

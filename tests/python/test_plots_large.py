@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import START
-from children import run
-from pictures import DAY, Picture
+from support.bodies import START
+from support.children import run
+from support.pictures import DAY, Picture
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, stamp
-from pictures import DAY, DOWN, NIGHT, UP, Picture, is_colour
+from support.bodies import START, body, stamp
+from support.pictures import DAY, DOWN, NIGHT, UP, Picture, is_colour
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

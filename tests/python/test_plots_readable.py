@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import START, body, heatmap
-from pictures import DOWN, UP, Picture, is_colour
-from test_plots_types import HOUR, MARKET, POINTS, WINDOW, decoded, points
+from support.bodies import START, body, heatmap
+from support.pictures import DOWN, UP, Picture, is_colour
+from support.points import HOUR, MARKET, POINTS, WINDOW, decoded, points
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

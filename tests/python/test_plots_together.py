@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, START, body, candles, heatmap, stamp
-from pictures import DOWN, Picture, is_colour
+from support.bodies import BOOK, START, body, candles, heatmap, stamp
+from support.pictures import DOWN, Picture, is_colour
 
 mpl.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")

@@ -9,8 +9,8 @@ import threading
 import pytest
 
 import marketpoints as mp
-from conftest import NOW
-from scripted import scripted
+from support import NOW
+from support.scripted import scripted
 
 EXCHANGE = "BINANCE_FUTURES"
 HOUR = 3_600

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import marketpoints as mp
-import oracle
-from bodies import BOOK, START, body, heatmap
 from marketpoints import _engine
 from marketpoints.plots.pixels import Pixels
+from support import oracle
+from support.bodies import BOOK, START, body, heatmap
 
 MINUTE = 60_000_000_000
 NANO = START * 1_000_000_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
+from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 
 LIQUIDATIONS = [3.5, 0, 1.25]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from sockets import DATE_SECOND, playing
+from support.sockets import DATE_SECOND, playing
 
 SYMBOLS = ("BTCUSDT", "ETHUSDT")
 MARKETS = [{"exchange": "BINANCE_FUTURES", "symbol": symbol} for symbol in SYMBOLS]

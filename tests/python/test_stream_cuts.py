@@ -3,13 +3,13 @@
 import random
 import socket
 import threading
-from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 
 import marketpoints as mp
-from sockets import DATE_SECOND, framed, playing
+from support.broken import cutting
+from support.sockets import DATE_SECOND, framed, playing
 
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
 CHANNEL = mp.Channel(type="TRADE", **MARKET)
@@ -94,51 +94,6 @@ def test_a_thousand_random_cuts_lose_and_double_nothing(batches):
     # One for each cut, after all that its connection sent and before what the next one did.
     assert [place for place, _ in gaps] == breaks
     assert {gap.attempts for _, gap in gaps} == {1}
-
-
-@contextmanager
-def cutting(target, chance, cuts):
-    """A way to a service that ends so many connections, each after some bytes of what it sends."""
-    host, port = target.removeprefix("http://").split(":")
-    left = [cuts]
-
-    def hand_on(source, to, most):
-        try:
-            while most > 0 and (data := source.recv(min(65_536, most))):
-                to.sendall(data)
-                most -= len(data)
-        except OSError:
-            pass
-
-    def serve(outer):
-        inner = socket.create_connection((host, int(port)))
-        left[0] -= 1
-        # The handshake and both grants are less than the least.
-        most = chance.randint(1_500, 20_000) if left[0] >= 0 else 1 << 60
-        ways = [(outer, inner, 1 << 60), (inner, outer, most)]
-        threads = [threading.Thread(target=hand_on, args=way, daemon=True) for way in ways]
-        for thread in threads:
-            thread.start()
-        threads[1].join()
-        for one in (outer, inner):
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-
-    def accept(listener):
-        while True:
-            try:
-                outer, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(outer,), daemon=True).start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=accept, args=(listener,), daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.mark.parametrize("batches", [False, True])

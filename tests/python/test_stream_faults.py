@@ -12,8 +12,8 @@ import time
 import pytest
 
 import marketpoints as mp
-from children import run
-from sockets import CLOSE, DATE_SECOND, PING, PONG, playing
+from support.children import run
+from support.sockets import CLOSE, DATE_SECOND, PING, PONG, playing
 
 MARKET = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT"}
 CHANNEL = mp.Channel(type="TRADE", **MARKET)

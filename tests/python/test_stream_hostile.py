@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 import marketpoints as mp
-from sockets import PING, framed, playing
+from support.sockets import PING, framed, playing
 
 #: Takes nothing for some seconds, or what comes; prints how it went, and the largest memory beyond the beginning's.
 CHILD = """

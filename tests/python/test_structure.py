@@ -1,4 +1,4 @@
-"""How the package hangs together: imports run one way, and nothing heavy is loaded by importing it."""
+"""How the package and its tests hang together: imports run one way, and test files are named by what they try."""
 
 import ast
 import graphlib
@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from children import run
+from support.children import run
 
 PACKAGE = Path(mp.__file__).parent
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parents[1]
 #: The folders and the modules outside of them, from the ground floor up: each imports only from those before it.
 FLOORS = [
     "_engine printable",
@@ -32,6 +34,14 @@ FLOORS = [
     "cli",
     "__main__",
 ]
+#: Test files that are named after neither a module nor a chapter, by the first word of their names: what they try.
+OTHERS = {
+    "dependencies": "what Cargo.lock names, against deny.toml and the notices",
+    "docs": "the pages of the manual themselves: links, blocks, pages of types",
+    "notebooks": "the committed notebooks",
+    "structure": "this file",
+    "version": "one version in the crate, the package, what is installed and the changelog",
+}
 HEAVY = {
     "numpy",
     "pandas",
@@ -145,15 +155,48 @@ def test_importing_the_package_loads_none_of_it():
 
 @pytest.mark.parametrize("target", ["demo", "test", "lint"])
 def test_what_compiles_for_minutes_says_so(target):
-    make, top = shutil.which("make"), Path(__file__).resolve().parents[2]
+    make = shutil.which("make")
     if make is None and "CI" not in os.environ:
         pytest.skip("make is not installed")
     # A virtual environment that is not there: everything is to be made.
-    plan = [make, "--dry-run", "--silent", f"VENV={top / 'nowhere'}", target]
-    done = subprocess.run(plan, cwd=top, capture_output=True, text=True, timeout=60, check=True)
+    plan = [make, "--dry-run", "--silent", f"VENV={ROOT / 'nowhere'}", target]
+    done = subprocess.run(plan, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     compiles = ("maturin develop", "cargo test", "cargo clippy")
     steps = [line for line in done.stdout.splitlines() if any(step in line for step in compiles)]
     # Once everything is compiled, tests may be quiet.
     talking = [step for step in steps if "--no-run" in step]
     steps = [step for step in steps if not (talking and step.startswith("cargo test --quiet"))]
     assert steps and not any("quiet" in step.replace("PIP_QUIET", "") for step in steps), steps
+
+
+def subjects():
+    """What a test file may be named after: modules and folders of Python, rooms of the engine, chapters."""
+    python = [path for top in ("marketpoints", "pytest_marketpoints") for path in (ROOT / "python" / top).rglob("*.py")]
+    modules = {part for path in python for part in path.relative_to(ROOT / "python").with_suffix("").parts}
+    rooms = {path.parent.name for path in (ROOT / "src").glob("*/mod.rs")}
+    pages = {path.stem.replace("-", "_") for folder in ("docs", "docs/types") for path in (ROOT / folder).glob("*.md")}
+    return modules - {"marketpoints", "__init__", "__main__"} | rooms | pages
+
+
+def test_test_files_are_named_after_what_they_try():
+    known, files = subjects(), sorted(path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py"))
+    assert {"archive", "buckets", "decode", "local_service", "liquidation_heatmap"} <= known and len(files) > 90
+    others = [name for name in files if not any(f"{name}_".startswith(f"{one}_") for one in known)]
+    # Whoever adds a file that belongs nowhere says in OTHERS what it tries.
+    assert [name for name in others if name.split("_")[0] not in OTHERS] == []
+    assert sorted(OTHERS) == sorted({name.split("_")[0] for name in others}), "what is listed belongs somewhere by now"
+
+
+def test_no_test_imports_another():
+    for path in sorted(TESTS.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+            if isinstance(node, ast.ImportFrom):
+                names.append(node.module or "")
+            tests = [name for name in names if (TESTS / f"{name}.py").is_file()]
+            assert not tests, f"{path.name} imports {tests[0]}: what tests share stands in tests/python/support"
+
+
+def test_what_is_no_test_stands_apart():
+    assert sorted(path.name for path in TESTS.glob("*.py") if not path.name.startswith("test_")) == ["conftest.py"]
+    assert [path.name for path in (TESTS / "support").rglob("test_*.py")] == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, content
+from support.archives import END, HOUR, content
 
 DAY = 24 * HOUR
 #: Ten days of hours of two markets and two types: four series of 240 points, each of one request that weighs 1.

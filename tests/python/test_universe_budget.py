@@ -12,8 +12,8 @@ import threading
 import pytest
 
 import marketpoints as mp
-import redis_server
-from archives import END, part_files
+from support import redis_server
+from support.archives import END, part_files
 
 MINUTE = 60
 #: 156 series of weight 10: 60 more than the bucket of the tier advanced, which refill in 4.8 s (section 8.1).

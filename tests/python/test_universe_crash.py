@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, part_files
+from support.archives import END, HOUR, part_files
 
 #: One series of three requests, a hundred thousand minutes being the most that one brings, and nine of one request.
 UNIVERSE = {

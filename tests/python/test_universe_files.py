@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR, content
+from support.archives import END, HOUR, content
 
 GOOD = """
 archive = "history"

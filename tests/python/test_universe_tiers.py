@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from archives import END, HOUR
 from marketpoints.cli import main
+from support.archives import END, HOUR
 
 DAY = 24 * HOUR
 #: Six days of books by the minute, and a month of liquidations by price, which the highest tier alone has.

@@ -1,0 +1,221 @@
+"""The clients where they run: threads, event loops, forks, interrupts, the interpreter's end."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+import marketpoints as mp
+from support.children import run, silent_server
+
+MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = ["numpy", "pandas", "polars", "pyarrow", "matplotlib", "tqdm", "asyncio", "marketpoints.plots"]
+    code = f"""
+        import sys, threading
+        import marketpoints as mp
+        assert mp.weight("TRADE_AGG", interval="1m", period=3600) == 1
+        assert mp.TIERS["advanced"].burst == 1500
+        print([name for name in {heavy} if name in sys.modules], threading.active_count())
+    """
+    assert run(code) == "[] 1\n"
+
+
+def test_importing_loads_the_engine_and_no_more():
+    code = """
+        import sys
+        import marketpoints as mp
+        loaded = sorted(name for name in sys.modules if name.startswith("marketpoints"))
+        print(loaded, dir(mp) == mp.__all__, "Client" in dir(mp))
+        mp.Client, mp.adapters.closes
+        assert (dir(mp.adapters), dir(mp.dask)) == (mp.adapters.__all__, mp.dask.__all__)
+        print("marketpoints.client.clients" in sys.modules, "urllib.request" in sys.modules, "ssl" in sys.modules)
+    """
+    assert run(code) == "['marketpoints', 'marketpoints._engine'] True True\nTrue False False\n"
+
+
+def test_many_threads_share_a_client(client):
+    answers, expected = [], client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-05")["close"].tolist()
+
+    def fetch():
+        answers.append(client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-05")["close"].tolist())
+
+    threads = [threading.Thread(target=fetch) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert answers == [expected] * 16
+
+
+def test_the_blocking_client_works_inside_a_running_loop(client):
+    async def cell():
+        return client.candles(*MARKET, "1h", period=36_000)
+
+    assert len(asyncio.run(cell()).timestamps) == 10
+
+
+def test_the_awaited_client_answers_the_same(demo, client):
+    window = {"start": "2026-01-01", "end": "2026-01-02"}
+
+    async def main():
+        async with demo.async_client("unlimited") as awaited:
+            candles, sides, book, markets, usage = await asyncio.gather(
+                awaited.candles(*MARKET, "1h", **window),
+                awaited.side_candles(*MARKET, "1h", **window),
+                awaited.orderbook_heatmap(*MARKET, "1h", block_size=50, **window),
+                awaited.markets(limit=2),
+                awaited.usage(),
+            )
+            assert awaited.budget.limit == usage.limit
+            assert awaited.plan("TRADE_AGG", *MARKET, "1h", **window).points == 24
+        with pytest.raises(mp.Error, match="closed"):
+            await awaited.usage()
+        return candles, sides, book, markets
+
+    candles, sides, book, markets = asyncio.run(main())
+    assert candles["close"].tolist() == client.candles(*MARKET, "1h", **window)["close"].tolist()
+    assert len(sides) == 2
+    assert book.levels.tolist() == client.orderbook_heatmap(*MARKET, "1h", block_size=50, **window).levels.tolist()
+    assert len(markets) == 2
+
+
+# faults.md row 39
+def test_one_client_serves_one_loop_after_another(demo):
+    awaited = demo.async_client("unlimited")
+    counts = [len(asyncio.run(awaited.candles(*MARKET, "1h", period=36_000)).timestamps) for _ in range(3)]
+    assert counts == [10, 10, 10]
+
+
+def test_both_clients_have_the_same_methods():
+    def public(kind):
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    assert public(mp.Client) == public(mp.AsyncClient)
+
+
+# faults.md row 39
+def test_an_awaited_call_can_be_cancelled():
+    async def main(url, asked):
+        async with mp.AsyncClient("key", url, timeout=60, retries=0) as client:
+            task = asyncio.ensure_future(client.usage())
+            assert await asyncio.to_thread(asked.wait, 30)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.usage(), 0.05)
+
+    with silent_server() as (url, asked):
+        asyncio.run(main(url, asked))
+
+
+def test_errors_reach_the_awaiting_side(demo):
+    async def main():
+        async with mp.AsyncClient("nonsense", demo.url) as client:
+            with pytest.raises(mp.AuthenticationError):
+                await client.usage()
+
+    asyncio.run(main())
+
+
+# faults.md row 38
+@pytest.mark.parametrize(
+    "call",
+    ["client.usage()", "asyncio.run(wait(client))"],
+    ids=["blocking", "awaited"],
+)
+def test_ctrl_c_interrupts(call):
+    code = f"""
+        import asyncio
+        import marketpoints as mp
+
+        async def wait(client):
+            await mp.AsyncClient("key", client.base_url, timeout=60, retries=0).usage()
+
+        client = mp.Client("key", input(), timeout=60, retries=0)
+        try:
+            {call}
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    with silent_server() as (url, asked):
+        command = [sys.executable, "-c", textwrap.dedent(code)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes) as child:
+            child.stdin.write(f"{url}\n")
+            child.stdin.flush()
+            assert asked.wait(60)
+            child.send_signal(signal.SIGINT)
+            out, problems = child.communicate(timeout=30)
+    assert (out, problems, child.returncode) == ("interrupted\n", "", 0)
+
+
+# faults.md row 41
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_gets_an_engine_of_its_own(environment):
+    code = """
+        import os
+        import marketpoints as mp
+
+        def fetch(client):
+            return client.candles("BYBIT", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-02")["close"].sum()
+
+        client = mp.Client()
+        expected = fetch(client)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if fetch(client) == expected else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert fetch(client) == expected
+        print("both")
+    """
+    environment["PYTHONWARNINGS"] = "ignore"  # Python 3.12 warns of every fork beside a thread
+    assert run(code, environment) == "both\n"
+
+
+# faults.md row 41
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_ends_cleanly():
+    code = """
+        import os, sys
+        import marketpoints as mp
+
+        with mp.LocalService() as service, service.client("unlimited") as client:
+            client.usage()
+            child = os.fork()
+            if child:
+                assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+                client.usage()
+                print("parent")
+        sys.stdout.flush()
+    """
+    assert run(code, os.environ | {"PYTHONWARNINGS": "ignore"}) == "parent\n"
+
+
+def test_the_interpreter_ends_with_calls_in_flight():
+    code = """
+        import threading
+        import marketpoints as mp
+
+        client = mp.Client("key", input(), timeout=60, retries=0)
+        threading.Thread(target=client.usage, daemon=True).start()
+        input()
+        print("end")
+    """
+    with silent_server() as (url, asked):
+        command = [sys.executable, "-c", textwrap.dedent(code)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **pipes) as child:
+            child.stdin.write(f"{url}\n")
+            child.stdin.flush()
+            assert asked.wait(60)
+            out, problems = child.communicate("go on\n", timeout=30)
+    assert (out, problems, child.returncode) == ("end\n", "", 0)
