@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::explain::Explained;
-use super::front::Front;
 use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
 use super::link::{ASKER, Link};
 use super::reply::is_dropped;
+use super::request_handler::RequestHandler;
 use super::sending::Sending;
 use super::wire::Wire;
 
@@ -31,7 +31,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Serves connections until told to stop, then lets requests under way finish within the grace.
 pub(super) async fn serve(
     listener: TcpListener,
-    front: Arc<Front>,
+    handler: Arc<RequestHandler>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -54,7 +54,7 @@ pub(super) async fn serve(
         while connections.try_join_next().is_some() {}
         match accepted {
             Some((stream, peer, slot)) => {
-                connections.spawn(serve_one(stream, peer, Arc::clone(&front), limits, stop.clone(), slot));
+                connections.spawn(serve_one(stream, peer, Arc::clone(&handler), limits, stop.clone(), slot));
             }
             None => {
                 slots.close_oldest();
@@ -75,7 +75,7 @@ pub(super) async fn serve(
 async fn serve_one(
     stream: TcpStream,
     peer: SocketAddr,
-    front: Arc<Front>,
+    handler: Arc<RequestHandler>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
     slot: ConnectionSlot,
@@ -90,14 +90,14 @@ async fn serve_one(
     // The date of every answer is that of the service's clock.
     http.auto_date_header(false);
     let asked = Arc::clone(&slot);
-    let dates = Arc::clone(&front);
+    let dates = Arc::clone(&handler);
     let wire = Wire::new(stream);
     let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: wire.watch() });
     let service = service_fn(move |request| {
         asked.busy();
-        let (front, link, asked) = (Arc::clone(&front), Arc::clone(&link), Arc::clone(&asked));
+        let (handler, link, asked) = (Arc::clone(&handler), Arc::clone(&link), Arc::clone(&asked));
         async move {
-            let response = ASKER.scope(Arc::clone(&link), front.answer(link, request)).await;
+            let response = ASKER.scope(Arc::clone(&link), handler.answer(link, request)).await;
             if is_dropped(&response) {
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));

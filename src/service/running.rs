@@ -15,8 +15,8 @@ use super::config::{Allowance, ServiceConfig};
 use super::connections::serve;
 use super::error::ServiceError;
 use super::faults::FaultSwitch;
-use super::front::{Front, MAX_TARGET};
 use super::journal::Journal;
+use super::request_handler::{MAX_TARGET, RequestHandler};
 use super::response_memory::ResponseMemory;
 use super::shared::ServiceShared;
 
@@ -97,7 +97,7 @@ fn run(
             // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
             drop(ready.send(Ok(())));
             let limits = shared.limits;
-            runtime.block_on(serve(listener, Arc::new(Front::new(shared)), limits, stopped));
+            runtime.block_on(serve(listener, Arc::new(RequestHandler::new(shared)), limits, stopped));
             runtime.shutdown_timeout(LEFT_BEHIND_AFTER);
         }
     }

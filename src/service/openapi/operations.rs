@@ -39,7 +39,7 @@ const REFUSALS: [(u16, &str, &str); 13] = [
     (503, "Unavailable", "the service is stopping"),
     (504, "Timeout", "the answer took too long"),
 ];
-/// Every status that the front of the service may answer before a route is asked, and what it answers when one fails.
+/// Every status that the service may answer before a route is asked, and what it answers when one fails.
 const ALWAYS: [u16; 8] = [400, 403, 405, 408, 413, 414, 431, 500];
 
 const BUDGET_HEADERS: [(&str, &str); 4] = [

@@ -35,12 +35,12 @@ pub(super) const MAX_TARGET: usize = 16 * 1024;
 const MAX_BODY: usize = 64 * 1024;
 
 /// What every request passes on its way to its route and back.
-pub(super) struct Front {
+pub(super) struct RequestHandler {
     shared: Arc<ServiceShared>,
     routes: TowerToHyperService<Router>,
 }
 
-impl Front {
+impl RequestHandler {
     pub(super) fn new(shared: ServiceShared) -> Self {
         let shared = Arc::new(shared);
         Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&shared))), shared }
@@ -76,7 +76,7 @@ impl Front {
         response
     }
 
-    /// The response, and who asked. A request that breaks the rules of the transport is refused before its key is looked at.
+    /// The response, and whose key it was. A request that breaks the rules of the transport is refused before its key is looked at.
     async fn serve(&self, link: Arc<Link>, request: Request<Incoming>) -> (Response<Body>, Option<Arc<Access>>) {
         let shared = &*self.shared;
         if let Some(error) = transport_fault(&request, shared.bound_to) {
@@ -91,10 +91,10 @@ impl Front {
     async fn serve_bare(&self, link: Arc<Link>, request: Request<Body>) -> (Response<Body>, Option<Arc<Access>>) {
         let shared = &*self.shared;
         let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
-        let asked = Asked { front: self, access: access.clone(), link, request };
-        let response = match shared.faults.pick(asked.request.uri().path()) {
-            None => asked.answer().await,
-            Some(injected) => inject(injected, asked).await,
+        let checked = CheckedRequest { handler: self, access: access.clone(), link, request };
+        let response = match shared.faults.pick(checked.request.uri().path()) {
+            None => checked.answer().await,
+            Some(injected) => inject(injected, checked).await,
         };
         (response, access)
     }
@@ -134,16 +134,16 @@ fn date(second: UnixSecond) -> Option<HeaderValue> {
 }
 
 /// A request that is sound, and what is known of it.
-struct Asked<'a> {
-    front: &'a Front,
+struct CheckedRequest<'a> {
+    handler: &'a RequestHandler,
     access: Option<Arc<Access>>,
     link: Arc<Link>,
     request: Request<Body>,
 }
 
-impl Asked<'_> {
+impl CheckedRequest<'_> {
     async fn answer(self) -> Response<Body> {
-        let (access, front) = (self.access.clone(), self.front);
+        let (access, handler) = (self.access.clone(), self.handler);
         let answered = AssertUnwindSafe(self.route()).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|_| {
             refusal(&ErrorBody::internal("the service failed at this request; that is a fault of the local service"))
@@ -152,23 +152,23 @@ impl Asked<'_> {
             let usage = response.extensions_mut().remove::<BudgetOfBody>().map(|BudgetOfBody(usage)| usage);
             insert_usage_headers(&mut response, &usage.unwrap_or_else(|| access.usage()));
         }
-        front.shared.dated(response)
+        handler.shared.dated(response)
     }
 
     async fn route(mut self) -> Response<Body> {
         let extensions = self.request.extensions_mut();
         extensions.insert(Caller(self.access));
         extensions.insert(self.link);
-        self.front.routes.call(self.request).await.unwrap_or_else(|never| match never {})
+        self.handler.routes.call(self.request).await.unwrap_or_else(|never| match never {})
     }
 }
 
 /// Answers with a fault.
-async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
+async fn inject(injected: Injected, checked: CheckedRequest<'_>) -> Response<Body> {
     if !injected.latency.is_zero() {
         tokio::time::sleep(injected.latency).await;
     }
-    let (access, shared) = (asked.access.clone(), Arc::clone(&asked.front.shared));
+    let (access, shared) = (checked.access.clone(), Arc::clone(&checked.handler.shared));
     let refuse = |error: &ErrorBody| {
         let mut response = refusal(error);
         if let Some(access) = &access {
@@ -177,7 +177,7 @@ async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
         shared.dated(response)
     };
     match injected.fault {
-        None | Some(Fault::Latency(_) | Fault::LateWith(..)) => asked.answer().await,
+        None | Some(Fault::Latency(_) | Fault::LateWith(..)) => checked.answer().await,
         Some(Fault::RateLimited { retry_after }) => {
             let message = format!("a fault that the service's owner switched on: try again in {retry_after} s");
             refuse(&ErrorBody::rate_limited(message, retry_after))
@@ -190,10 +190,10 @@ async fn inject(injected: Injected, asked: Asked<'_>) -> Response<Body> {
             };
             refuse(&ErrorBody::new(status, code, "a fault that the service's owner switched on"))
         }
-        Some(Fault::CutBody { after }) => reply::cut(asked.answer().await, after).await,
+        Some(Fault::CutBody { after }) => reply::cut(checked.answer().await, after).await,
         Some(Fault::Drop) => reply::dropped(),
         Some(Fault::Headers(headers)) => {
-            let mut response = asked.answer().await;
+            let mut response = checked.answer().await;
             // Checked when the rule was added, so none is left out here.
             for (name, value) in headers.iter().flat_map(|(name, value)| header(name, value.as_deref())) {
                 match value {
