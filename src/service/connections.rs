@@ -15,13 +15,13 @@ use tokio::task::JoinSet;
 
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::explain::Explained;
-use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
 use super::link::{ASKER, Link};
 use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
 use super::sending::Sending;
 use super::wire::Wire;
+use super::write_timeout::WriteTimeout;
 
 /// Largest head of a request.
 const MAX_HEAD: usize = 64 * 1024;
@@ -107,8 +107,8 @@ async fn serve_one(
             Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
         }
     });
-    let guarded = Guarded::new(wire, Some(Arc::clone(&slot)), limits);
-    let connection = http.serve_connection(Explained::new(guarded, move || dates.date()), service).with_upgrades();
+    let timed = WriteTimeout::new(wire, Some(Arc::clone(&slot)), limits);
+    let connection = http.serve_connection(Explained::new(timed, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

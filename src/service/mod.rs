@@ -13,7 +13,6 @@ mod connections;
 mod error;
 mod explain;
 mod faults;
-mod guarded;
 mod journal;
 mod keys_file;
 mod limits;
@@ -35,6 +34,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod wire;
+mod write_timeout;
 
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};
 pub use error::ServiceError;

@@ -14,7 +14,7 @@ use super::connection_slots::ConnectionSlot;
 use super::limits::ConnectionLimits;
 
 /// A connection whose writing fails when the peer takes too long, and whose slot learns when all is written.
-pub(super) struct Guarded<T> {
+pub(super) struct WriteTimeout<T> {
     inner: T,
     slot: Option<Arc<ConnectionSlot>>,
     limits: ConnectionLimits,
@@ -27,7 +27,7 @@ pub(super) struct Guarded<T> {
     alarm: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Guarded<T> {
+impl<T> WriteTimeout<T> {
     pub(super) fn new(inner: T, slot: Option<Arc<ConnectionSlot>>, limits: ConnectionLimits) -> Self {
         Self { inner, slot, limits, stalled: None, slow: None, taken: 0, alarm: None }
     }
@@ -64,7 +64,7 @@ impl<T> Guarded<T> {
     }
 }
 
-impl<T: Read + Unpin> Read for Guarded<T> {
+impl<T: Read + Unpin> Read for WriteTimeout<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -74,7 +74,7 @@ impl<T: Read + Unpin> Read for Guarded<T> {
     }
 }
 
-impl<T: Write + Unpin> Write for Guarded<T> {
+impl<T: Write + Unpin> Write for WriteTimeout<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.inner).poll_write(context, bytes);
         self.judge(context, outcome)
@@ -129,7 +129,7 @@ mod tests {
                 }
             }
         });
-        let mut ours = Guarded::new(TokioIo::new(ours), None, limits);
+        let mut ours = WriteTimeout::new(TokioIo::new(ours), None, limits);
         let answer = vec![7; length];
         let mut rest = &answer[..];
         while !rest.is_empty() {
