@@ -19,7 +19,7 @@ use super::limits::ConnectionLimits;
 use super::link::{ASKER, Link};
 use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
-use super::sending::Sending;
+use super::response_body::ResponseBody;
 use super::wire::Wire;
 use super::write_timeout::WriteTimeout;
 
@@ -104,7 +104,7 @@ async fn serve_one(
             }
             // What took another protocol goes on.
             let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-            Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
+            Ok(response.map(|body| ResponseBody::new(body, (!goes_on).then_some(asked))))
         }
     });
     let timed = WriteTimeout::new(wire, Some(Arc::clone(&slot)), limits);

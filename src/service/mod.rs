@@ -25,10 +25,10 @@ mod paths;
 mod redact;
 mod reply;
 mod request_handler;
+mod response_body;
 mod response_memory;
 mod routes;
 mod running;
-mod sending;
 mod shared;
 mod stream;
 #[cfg(test)]

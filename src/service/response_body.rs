@@ -11,19 +11,19 @@ use super::connection_slots::ConnectionSlot;
 
 /// A body that hyper drops when it has all of it. What is still to be written then is flushed before the slot waits for
 /// the next request.
-pub(super) struct Sending {
+pub(super) struct ResponseBody {
     body: Body,
     /// None where the connection takes another protocol after this answer.
     slot: Option<Arc<ConnectionSlot>>,
 }
 
-impl Sending {
+impl ResponseBody {
     pub(super) fn new(body: Body, slot: Option<Arc<ConnectionSlot>>) -> Self {
         Self { body, slot }
     }
 }
 
-impl HttpBody for Sending {
+impl HttpBody for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -43,7 +43,7 @@ impl HttpBody for Sending {
     }
 }
 
-impl Drop for Sending {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
             slot.answered();
