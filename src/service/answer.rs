@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Response;
 
 use super::access::{Access, Charge, Uncharged};
-use super::link::ASKER;
+use super::connection_handle::CURRENT_CONNECTION;
 use super::reply;
 use super::response_memory::{Answered, MadeBody};
 use super::shared::ServiceShared;
@@ -154,8 +154,8 @@ where
 
 /// Waits until who asks has hung up.
 async fn hung_up() {
-    match ASKER.try_with(Arc::clone) {
-        Ok(link) => link.hung_up().await,
+    match CURRENT_CONNECTION.try_with(Arc::clone) {
+        Ok(connection) => connection.hung_up().await,
         Err(_) => std::future::pending().await,
     }
 }

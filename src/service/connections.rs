@@ -13,10 +13,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::connection_handle::{CURRENT_CONNECTION, ConnectionHandle};
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::explain::Explained;
 use super::limits::ConnectionLimits;
-use super::link::{ASKER, Link};
 use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
 use super::response_body::ResponseBody;
@@ -92,12 +92,17 @@ async fn serve_one(
     let asked = Arc::clone(&slot);
     let dates = Arc::clone(&handler);
     let wire = Wire::new(stream);
-    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: wire.watch() });
+    let connection = Arc::new(ConnectionHandle {
+        peer: peer.ip(),
+        stop: stop.clone(),
+        slot: Arc::clone(&slot),
+        watch: wire.watch(),
+    });
     let service = service_fn(move |request| {
         asked.busy();
-        let (handler, link, asked) = (Arc::clone(&handler), Arc::clone(&link), Arc::clone(&asked));
+        let (handler, connection, asked) = (Arc::clone(&handler), Arc::clone(&connection), Arc::clone(&asked));
         async move {
-            let response = ASKER.scope(Arc::clone(&link), handler.answer(link, request)).await;
+            let response = CURRENT_CONNECTION.scope(Arc::clone(&connection), handler.answer(connection, request)).await;
             if is_dropped(&response) {
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));

@@ -18,9 +18,9 @@ use hyper_util::service::TowerToHyperService;
 
 use super::access::Access;
 use super::answer::{BudgetOfBody, Caller};
+use super::connection_handle::ConnectionHandle;
 use super::faults::{Fault, Injected, header};
 use super::journal::JournalEntry;
-use super::link::Link;
 use super::log;
 use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
@@ -46,17 +46,17 @@ impl RequestHandler {
         Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&shared))), shared }
     }
 
-    pub(super) async fn answer(&self, link: Arc<Link>, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn answer(&self, connection: Arc<ConnectionHandle>, request: Request<Incoming>) -> Response<Body> {
         let shared = &*self.shared;
         if shared.access_log.is_none() && !shared.journal.keeps_any() {
-            let response = self.serve(link, request).await.0;
+            let response = self.serve(connection, request).await.0;
             shared.journal.spend(weight_of(&response));
             return response;
         }
-        let (time, begun, peer) = (shared.clock.now(), Instant::now(), link.peer);
+        let (time, begun, peer) = (shared.clock.now(), Instant::now(), connection.peer);
         let bodiless = request.method() == Method::HEAD;
         let (method, target) = (request.method().clone(), request.uri().to_string().into());
-        let (response, access) = self.serve(link, request).await;
+        let (response, access) = self.serve(connection, request).await;
         let entry = JournalEntry {
             time,
             peer,
@@ -77,21 +77,29 @@ impl RequestHandler {
     }
 
     /// The response, and whose key it was. A request that breaks the rules of the transport is refused before its key is looked at.
-    async fn serve(&self, link: Arc<Link>, request: Request<Incoming>) -> (Response<Body>, Option<Arc<Access>>) {
+    async fn serve(
+        &self,
+        connection: Arc<ConnectionHandle>,
+        request: Request<Incoming>,
+    ) -> (Response<Body>, Option<Arc<Access>>) {
         let shared = &*self.shared;
         if let Some(error) = transport_fault(&request, shared.bound_to) {
             return (shared.dated(refusal(&error)), None);
         }
         match without_body(request, shared.limits.body_within).await {
-            Ok(request) => self.serve_bare(link, request).await,
+            Ok(request) => self.serve_bare(connection, request).await,
             Err(error) => (closing(shared.dated(refusal(&error))), None),
         }
     }
 
-    async fn serve_bare(&self, link: Arc<Link>, request: Request<Body>) -> (Response<Body>, Option<Arc<Access>>) {
+    async fn serve_bare(
+        &self,
+        connection: Arc<ConnectionHandle>,
+        request: Request<Body>,
+    ) -> (Response<Body>, Option<Arc<Access>>) {
         let shared = &*self.shared;
         let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
-        let checked = CheckedRequest { handler: self, access: access.clone(), link, request };
+        let checked = CheckedRequest { handler: self, access: access.clone(), connection, request };
         let response = match shared.faults.pick(checked.request.uri().path()) {
             None => checked.answer().await,
             Some(injected) => inject(injected, checked).await,
@@ -137,7 +145,7 @@ fn date(second: UnixSecond) -> Option<HeaderValue> {
 struct CheckedRequest<'a> {
     handler: &'a RequestHandler,
     access: Option<Arc<Access>>,
-    link: Arc<Link>,
+    connection: Arc<ConnectionHandle>,
     request: Request<Body>,
 }
 
@@ -158,7 +166,7 @@ impl CheckedRequest<'_> {
     async fn route(mut self) -> Response<Body> {
         let extensions = self.request.extensions_mut();
         extensions.insert(Caller(self.access));
-        extensions.insert(self.link);
+        extensions.insert(self.connection);
         self.handler.routes.call(self.request).await.unwrap_or_else(|never| match never {})
     }
 }

@@ -61,7 +61,7 @@ impl Conversation {
             Some(_) => {}
             None => {
                 (self.access, self.since) = (Some(access), Instant::now());
-                self.link.busy();
+                self.connection.busy();
             }
         }
         Ok(json!({"authenticated": true}))

@@ -16,7 +16,7 @@ use super::socket::{ServerSocket, answer_to, part};
 use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
-use crate::service::link::Link;
+use crate::service::connection_handle::ConnectionHandle;
 use crate::service::shared::ServiceShared;
 
 /// Market time that is sent at a time. Books are large.
@@ -48,7 +48,7 @@ pub(super) struct Conversation {
     socket: ServerSocket,
     pub(super) family: Family,
     pub(super) shared: Arc<ServiceShared>,
-    pub(super) link: Arc<Link>,
+    pub(super) connection: Arc<ConnectionHandle>,
     /// Whose key was given.
     pub(super) access: Option<Arc<Access>>,
     pub(super) active: Vec<Active>,
@@ -62,13 +62,18 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(socket: ServerSocket, family: Family, shared: Arc<ServiceShared>, link: Arc<Link>) -> Self {
+    pub(super) fn new(
+        socket: ServerSocket,
+        family: Family,
+        shared: Arc<ServiceShared>,
+        connection: Arc<ConnectionHandle>,
+    ) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
         // Whoever has not told a key yet must not keep those out who have one.
-        link.waits();
+        connection.waits();
         let (pinged, without_key) = (false, 0);
-        Self { socket, family, shared, link, access, active, since: now, heard: now, pinged, without_key }
+        Self { socket, family, shared, connection, access, active, since: now, heard: now, pinged, without_key }
     }
 
     /// Talks until either side ends it.
@@ -91,7 +96,7 @@ impl Conversation {
     async fn talk(&mut self) -> Result<Infallible, ConversationEnd> {
         let mut next = Instant::now() + self.shared.stream.every;
         let mut behind = false;
-        let link = Arc::clone(&self.link);
+        let connection = Arc::clone(&self.connection);
         loop {
             // Before anything is heard: a peer that never falls silent must not put its limits off.
             if behind || Instant::now() >= next {
@@ -101,8 +106,8 @@ impl Conversation {
             }
             tokio::select! {
                 biased;
-                () = link.stopped() => return Err(ConversationEnd::close(CloseCode::Away, "the service stops")),
-                () = link.closing(), if self.access.is_none() => {
+                () = connection.stopped() => return Err(ConversationEnd::close(CloseCode::Away, "the service stops")),
+                () = connection.closing(), if self.access.is_none() => {
                     return Err(ConversationEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
                 // Before the peer, whose message without an end would take all the time that the runtime gives this task.
@@ -148,13 +153,13 @@ impl Conversation {
     }
 
     async fn send(&mut self, message: Message) -> Result<(), ConversationEnd> {
-        let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
-        written(deadline, &link, self.socket.send(message)).await
+        let (deadline, connection) = (self.deadline(), Arc::clone(&self.connection));
+        written(deadline, &connection, self.socket.send(message)).await
     }
 
     async fn flush(&mut self) -> Result<(), ConversationEnd> {
-        let (deadline, link) = (self.deadline(), Arc::clone(&self.link));
-        written(deadline, &link, self.socket.flush()).await
+        let (deadline, connection) = (self.deadline(), Arc::clone(&self.connection));
+        written(deadline, &connection, self.socket.flush()).await
     }
 
     /// Until when the peer must have taken what is written now.
@@ -211,7 +216,7 @@ impl Conversation {
 /// Waits until something is written.
 async fn written(
     deadline: Instant,
-    link: &Link,
+    connection: &ConnectionHandle,
     writing: impl Future<Output = Result<(), Error>>,
 ) -> Result<(), ConversationEnd> {
     tokio::select! {
@@ -220,6 +225,6 @@ async fn written(
             // A close frame would wait behind what the peer does not take.
             Ok(Err(_)) | Err(_) => Err(ConversationEnd::Gone),
         },
-        () = link.stopped() => Err(ConversationEnd::Gone),
+        () = connection.stopped() => Err(ConversationEnd::Gone),
     }
 }

@@ -19,7 +19,7 @@ use axum::http::{Request, Response};
 use axum::routing::get;
 
 use self::conversation::Conversation;
-use super::link::Link;
+use super::connection_handle::ConnectionHandle;
 use super::reply;
 use super::shared::ServiceShared;
 use crate::protocol::ParamError;
@@ -28,7 +28,7 @@ use crate::protocol::stream::Family;
 /// The two paths.
 pub(super) fn routes() -> Router<Arc<ServiceShared>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
-        let open = move |state, link, request| ready(open(family, state, link, request));
+        let open = move |state, connection, request| ready(open(family, state, connection, request));
         router.route(family.path(), get(open))
     })
 }
@@ -36,7 +36,7 @@ pub(super) fn routes() -> Router<Arc<ServiceShared>> {
 fn open(
     family: Family,
     State(shared): State<Arc<ServiceShared>>,
-    Extension(link): Extension<Arc<Link>>,
+    Extension(connection): Extension<Arc<ConnectionHandle>>,
     request: Request<Body>,
 ) -> Response<Body> {
     if let Err(error) = check_encoding(request.uri().query().unwrap_or_default()) {
@@ -44,11 +44,11 @@ fn open(
     }
     match socket::shake_hands(family.path(), request) {
         Ok((response, upgrade)) => {
-            // The link keeps the connection's place, which the end of the service waits for.
+            // The task holds the handle, and with it the connection's slot, for whose release the shutdown waits.
             drop(tokio::spawn(async move {
                 // An error means that the peer went before the handshake was over.
                 if let Ok(upgraded) = upgrade.await {
-                    Conversation::new(socket::over(upgraded).await, family, shared, link).run().await;
+                    Conversation::new(socket::over(upgraded).await, family, shared, connection).run().await;
                 }
             }));
             response

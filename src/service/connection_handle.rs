@@ -15,12 +15,12 @@ const ANSWERED_AFTER_END: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
     /// The connection of the request under way.
-    pub(super) static ASKER: Arc<Link>;
+    pub(super) static CURRENT_CONNECTION: Arc<ConnectionHandle>;
 }
 
 /// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's slot: an upgraded
 /// connection outlives its request.
-pub(super) struct Link {
+pub(super) struct ConnectionHandle {
     /// Who is at the other end.
     pub(super) peer: IpAddr,
     pub(super) stop: watch::Receiver<bool>,
@@ -28,7 +28,7 @@ pub(super) struct Link {
     pub(super) watch: ConnectionWatch,
 }
 
-impl Link {
+impl ConnectionHandle {
     /// Waits until the service stops.
     pub(super) async fn stopped(&self) {
         // An error means that nobody can stop it any more, which is a stop too.
