@@ -13,9 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::bare_refusals::ExplainedRefusals;
 use super::connection_handle::{CURRENT_CONNECTION, ConnectionHandle};
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
-use super::explain::Explained;
 use super::limits::ConnectionLimits;
 use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
@@ -113,7 +113,8 @@ async fn serve_one(
         }
     });
     let timed = WriteTimeout::new(wire, Some(Arc::clone(&slot)), limits);
-    let connection = http.serve_connection(Explained::new(timed, move || dates.date()), service).with_upgrades();
+    let connection =
+        http.serve_connection(ExplainedRefusals::new(timed, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
     // A connection that fails concerns its peer alone, who has noticed.
     tokio::select! {

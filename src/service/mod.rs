@@ -6,13 +6,13 @@
 mod access;
 mod analytics;
 mod answer;
+mod bare_refusals;
 mod check;
 mod config;
 mod connection_handle;
 mod connection_slots;
 mod connections;
 mod error;
-mod explain;
 mod faults;
 mod journal;
 mod keys_file;

@@ -15,7 +15,7 @@ use crate::protocol::ErrorBody;
 const NO_BODY: &str = "content-length: 0\r\n";
 
 /// A connection whose bare refusals get a date and a body.
-pub(super) struct Explained<T> {
+pub(super) struct ExplainedRefusals<T> {
     inner: T,
     /// What time it is for the service, as the header `Date` spells it.
     date: Box<dyn Fn() -> Option<HeaderValue> + Send>,
@@ -23,13 +23,13 @@ pub(super) struct Explained<T> {
     pending: Vec<u8>,
 }
 
-impl<T> Explained<T> {
+impl<T> ExplainedRefusals<T> {
     pub(super) fn new(inner: T, date: impl Fn() -> Option<HeaderValue> + Send + 'static) -> Self {
         Self { inner, date: Box::new(date), pending: Vec::new() }
     }
 }
 
-impl<T: Write + Unpin> Explained<T> {
+impl<T: Write + Unpin> ExplainedRefusals<T> {
     /// Writes what is pending.
     fn drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.pending.is_empty() {
@@ -43,7 +43,7 @@ impl<T: Write + Unpin> Explained<T> {
     }
 }
 
-impl<T: Read + Unpin> Read for Explained<T> {
+impl<T: Read + Unpin> Read for ExplainedRefusals<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -53,7 +53,7 @@ impl<T: Read + Unpin> Read for Explained<T> {
     }
 }
 
-impl<T: Write + Unpin> Write for Explained<T> {
+impl<T: Write + Unpin> Write for ExplainedRefusals<T> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.drain(context))?;
         match explained(bytes, &self.date) {
