@@ -9,7 +9,7 @@ use axum::routing::get;
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
 use super::check::needs_tier;
 use super::reply;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
 use crate::protocol::query::Spelling;
@@ -17,14 +17,14 @@ use crate::protocol::query::refuse_unknown;
 use crate::protocol::{AnalyticsQuery, ErrorBody};
 
 /// The routes of the table.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     ANALYTICS.iter().fold(Router::new(), |router, spec| {
         router.route(
             spec.path,
             get(
-                move |State(shared): State<Arc<ServiceShared>>,
-                      Extension(caller): Extension<Caller>,
-                      RawQuery(query)| { answer(spec, shared, caller, query) },
+                move |State(state): State<Arc<ServiceState>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
+                    answer(spec, state, caller, query)
+                },
             ),
         )
     })
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Router<Arc<ServiceShared>> {
 /// budget (429). Nothing of it costs anything.
 async fn answer(
     spec: &'static AnalyticsSpec,
-    shared: Arc<ServiceShared>,
+    state: Arc<ServiceState>,
     caller: Caller,
     query: Option<String>,
 ) -> RouteAnswer {
@@ -43,13 +43,13 @@ async fn answer(
         let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
         return Err(needs_tier(&feature, ANALYTICS_TIER.spec().name, access.allowance).into());
     }
-    let now = shared.clock.now();
+    let now = state.clock.now();
     let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
     refuse_unknown(&query.extra, spec.parameters)?;
     query.check(Spelling::Wire)?;
     query.check_offset()?;
     let charge = access.charge(spec.weight)?;
-    let body = compute(&shared, Some(charge), AnswerWork::Usual, move |source| {
+    let body = compute(&state, Some(charge), AnswerWork::Usual, move |source| {
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });

@@ -9,7 +9,7 @@ use super::access::{Access, Charge, Uncharged};
 use super::connection_handle::CURRENT_CONNECTION;
 use super::reply;
 use super::response_memory::{Answered, MadeBody};
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
@@ -95,7 +95,7 @@ impl Drop for Stopping {
 /// in time keeps the charge: errors, panics and late answers cost nothing. Work of which nobody waits for the answer any
 /// more, because it is late or its asker hung up, stops soon.
 pub(super) async fn compute<F, T>(
-    shared: &ServiceShared,
+    state: &ServiceState,
     charge: Option<Charge>,
     amount: AnswerWork,
     work: F,
@@ -109,14 +109,14 @@ where
     let stopping = Stopping(stop.clone());
     let running = async {
         let long = match amount {
-            AnswerWork::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
+            AnswerWork::Long => Some(Arc::clone(&state.long_computations).acquire_owned().await),
             AnswerWork::Usual | AnswerWork::Light => None,
         };
-        let places = if amount == AnswerWork::Light { &shared.light_computations } else { &shared.computations };
+        let places = if amount == AnswerWork::Light { &state.light_computations } else { &state.computations };
         let Ok(permit) = Arc::clone(places).acquire_owned().await else {
             return Err(stopped());
         };
-        let (source, charge) = (Arc::clone(&shared.source), charge.clone());
+        let (source, charge) = (Arc::clone(&state.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
             let market = source.current()?;
             let body = work(&market.stopped_by(&stop))?;
@@ -129,14 +129,14 @@ where
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
         })?;
-        let held = shared.response_memory.hold(body.into()).await;
+        let held = state.response_memory.hold(body.into()).await;
         // Only now may the next computation start: answers that wait for room hold further ones back.
         drop((permit, long));
         held.ok_or_else(stopped)
     };
     let answered = tokio::select! {
-        answered = tokio::time::timeout(shared.answer_within, running) => answered.unwrap_or_else(|_| {
-            let seconds = shared.answer_within.as_secs_f64();
+        answered = tokio::time::timeout(state.answer_within, running) => answered.unwrap_or_else(|_| {
+            let seconds = state.answer_within.as_secs_f64();
             let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
             Err(ErrorBody::new(504, "TIMEOUT", message))
         }),
@@ -163,16 +163,16 @@ async fn hung_up() {
 /// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
 /// Only for what is known to be short: until it is done, the connections of this thread wait.
 pub(super) async fn compute_here<T: Into<MadeBody>>(
-    shared: &ServiceShared,
+    state: &ServiceState,
     charge: Charge,
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
     // An error, and a panic, drop the charge, which gives the weight back.
-    let market = shared.source.current()?;
+    let market = state.source.current()?;
     let body = work(&market)?;
     drop(market);
     charge.keep();
-    shared.response_memory.hold(body.into()).await.ok_or_else(stopped)
+    state.response_memory.hold(body.into()).await.ok_or_else(stopped)
 }
 
 fn stopped() -> ErrorBody {

@@ -29,7 +29,7 @@ mod response_body;
 mod response_memory;
 mod routes;
 mod running;
-mod shared;
+mod state;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ use super::journal::JournalEntry;
 use super::log;
 use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use crate::clock::UnixSecond;
 use crate::protocol::ErrorBody;
 use crate::protocol::wire::KEY_HEADER;
@@ -36,24 +36,24 @@ const MAX_BODY: usize = 64 * 1024;
 
 /// What every request passes on its way to its route and back.
 pub(super) struct RequestHandler {
-    shared: Arc<ServiceShared>,
+    state: Arc<ServiceState>,
     routes: TowerToHyperService<Router>,
 }
 
 impl RequestHandler {
-    pub(super) fn new(shared: ServiceShared) -> Self {
-        let shared = Arc::new(shared);
-        Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&shared))), shared }
+    pub(super) fn new(state: ServiceState) -> Self {
+        let state = Arc::new(state);
+        Self { routes: TowerToHyperService::new(routes::router(Arc::clone(&state))), state }
     }
 
     pub(super) async fn answer(&self, connection: Arc<ConnectionHandle>, request: Request<Incoming>) -> Response<Body> {
-        let shared = &*self.shared;
-        if shared.access_log.is_none() && !shared.journal.keeps_any() {
+        let state = &*self.state;
+        if state.access_log.is_none() && !state.journal.keeps_any() {
             let response = self.serve(connection, request).await.0;
-            shared.journal.spend(weight_of(&response));
+            state.journal.spend(weight_of(&response));
             return response;
         }
-        let (time, begun, peer) = (shared.clock.now(), Instant::now(), connection.peer);
+        let (time, begun, peer) = (state.clock.now(), Instant::now(), connection.peer);
         let bodiless = request.method() == Method::HEAD;
         let (method, target) = (request.method().clone(), request.uri().to_string().into());
         let (response, access) = self.serve(connection, request).await;
@@ -68,11 +68,11 @@ impl RequestHandler {
             bytes: if bodiless { 0 } else { response.body().size_hint().lower() },
             microseconds: log::microseconds(begun.elapsed()),
         };
-        if let Some(log) = &shared.access_log {
-            log::emit(log, &shared.journal.redacted(&entry));
+        if let Some(log) = &state.access_log {
+            log::emit(log, &state.journal.redacted(&entry));
         }
         // Before the peer has the answer: whoever got it finds its request in the journal.
-        shared.journal.add(entry);
+        state.journal.add(entry);
         response
     }
 
@@ -82,13 +82,13 @@ impl RequestHandler {
         connection: Arc<ConnectionHandle>,
         request: Request<Incoming>,
     ) -> (Response<Body>, Option<Arc<Access>>) {
-        let shared = &*self.shared;
-        if let Some(error) = transport_fault(&request, shared.bound_to) {
-            return (shared.dated(refusal(&error)), None);
+        let state = &*self.state;
+        if let Some(error) = transport_fault(&request, state.bound_to) {
+            return (state.dated(refusal(&error)), None);
         }
-        match without_body(request, shared.limits.body_within).await {
+        match without_body(request, state.limits.body_within).await {
             Ok(request) => self.serve_bare(connection, request).await,
-            Err(error) => (closing(shared.dated(refusal(&error))), None),
+            Err(error) => (closing(state.dated(refusal(&error))), None),
         }
     }
 
@@ -97,10 +97,10 @@ impl RequestHandler {
         connection: Arc<ConnectionHandle>,
         request: Request<Body>,
     ) -> (Response<Body>, Option<Arc<Access>>) {
-        let shared = &*self.shared;
-        let access = request.headers().get(KEY_HEADER).and_then(|key| shared.keys.find(key.as_bytes()));
+        let state = &*self.state;
+        let access = request.headers().get(KEY_HEADER).and_then(|key| state.keys.find(key.as_bytes()));
         let checked = CheckedRequest { handler: self, access: access.clone(), connection, request };
-        let response = match shared.faults.pick(checked.request.uri().path()) {
+        let response = match state.faults.pick(checked.request.uri().path()) {
             None => checked.answer().await,
             Some(injected) => inject(injected, checked).await,
         };
@@ -109,11 +109,11 @@ impl RequestHandler {
 
     /// The service's time as the header `Date` spells it.
     pub(super) fn date(&self) -> Option<HeaderValue> {
-        date(self.shared.clock.second())
+        date(self.state.clock.second())
     }
 }
 
-impl ServiceShared {
+impl ServiceState {
     /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
     /// here.
     fn dated(&self, mut response: Response<Body>) -> Response<Body> {
@@ -160,7 +160,7 @@ impl CheckedRequest<'_> {
             let usage = response.extensions_mut().remove::<BudgetOfBody>().map(|BudgetOfBody(usage)| usage);
             insert_usage_headers(&mut response, &usage.unwrap_or_else(|| access.usage()));
         }
-        handler.shared.dated(response)
+        handler.state.dated(response)
     }
 
     async fn route(mut self) -> Response<Body> {
@@ -176,13 +176,13 @@ async fn inject(injected: Injected, checked: CheckedRequest<'_>) -> Response<Bod
     if !injected.latency.is_zero() {
         tokio::time::sleep(injected.latency).await;
     }
-    let (access, shared) = (checked.access.clone(), Arc::clone(&checked.handler.shared));
+    let (access, state) = (checked.access.clone(), Arc::clone(&checked.handler.state));
     let refuse = |error: &ErrorBody| {
         let mut response = refusal(error);
         if let Some(access) = &access {
             insert_usage_headers(&mut response, &access.usage());
         }
-        shared.dated(response)
+        state.dated(response)
     };
     match injected.fault {
         None | Some(Fault::Latency(_) | Fault::LateWith(..)) => checked.answer().await,

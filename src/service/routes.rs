@@ -14,7 +14,7 @@ use axum::{Router, middleware};
 use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use super::{analytics, lists, openapi, reply, stream};
 use crate::encode;
 use crate::market::Market;
@@ -24,7 +24,7 @@ use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// Every route.
-pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
+pub(super) fn router(state: Arc<ServiceState>) -> Router {
     Router::new()
         .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
@@ -36,23 +36,23 @@ pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
         .method_not_allowed_fallback(not_allowed)
         .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)
-        .with_state(shared)
+        .with_state(state)
 }
 
 /// `GET /v1/points`.
 async fn points(
-    State(shared): State<Arc<ServiceShared>>,
+    State(state): State<Arc<ServiceState>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
 ) -> RouteAnswer {
-    let (access, shared) = (known(caller)?, &*shared);
-    let now = shared.clock.now();
+    let (access, state) = (known(caller)?, &*state);
+    let now = state.clock.now();
     let readable = readable(&query.unwrap_or_default())?;
-    let follows_files = shared.source.follows_files();
+    let follows_files = state.source.follows_files();
     if !follows_files {
-        shared.source.check(&readable.query, now)?;
+        state.source.check(&readable.query, now)?;
     }
-    if follows_files || shared.source.has_block_size(&readable.query) {
+    if follows_files || state.source.has_block_size(&readable.query) {
         // Waits for a change of the files, or looks at the last price, so it is no work for this thread; what is computed is
         // the refusal alone.
         let query = readable.query.clone();
@@ -62,7 +62,7 @@ async fn points(
             }
             Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
         };
-        compute(shared, None, AnswerWork::Light, check).await?;
+        compute(state, None, AnswerWork::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
@@ -72,7 +72,7 @@ async fn points(
         return Ok(reply::paid(encode::points(&[], false), weight));
     }
     // Files that may have to be read are no work for this thread.
-    let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
+    let short = !follows_files && !state.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
         AnswerWork::Long
     } else if Market::is_light(&query, now) {
@@ -85,23 +85,23 @@ async fn points(
         Ok(encode::points_in_parts(&series, query.flatten))
     };
     let body = if short {
-        compute_here(shared, charge, work).await?
+        compute_here(state, charge, work).await?
     } else {
-        compute(shared, Some(charge), amount, work).await?
+        compute(state, Some(charge), amount, work).await?
     };
     Ok(reply::paid(body, weight))
 }
 
 async fn markets(
-    State(shared): State<Arc<ServiceShared>>,
+    State(state): State<Arc<ServiceState>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
 ) -> RouteAnswer {
     known(caller)?;
-    let now = shared.clock.now();
+    let now = state.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, AnswerWork::Light, move |source| {
+    let body = compute(&state, None, AnswerWork::Light, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });

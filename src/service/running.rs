@@ -18,7 +18,7 @@ use super::faults::FaultSwitch;
 use super::journal::Journal;
 use super::request_handler::{MAX_TARGET, RequestHandler};
 use super::response_memory::ResponseMemory;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 
 /// Name of the service's threads.
 const THREAD_NAME: &str = "marketpoints-service";
@@ -46,7 +46,7 @@ impl Service {
         let computations = available_parallelism().map_or(WORKERS, |cores| cores.get().max(WORKERS));
         let faults = FaultSwitch::default();
         let journal = Journal::new(config.kept_requests, MAX_TARGET, Arc::clone(&keys));
-        let shared = ServiceShared {
+        let state = ServiceState {
             source: config.source,
             clock: config.clock,
             keys,
@@ -64,7 +64,7 @@ impl Service {
         };
         let (stop, stopped) = watch::channel(false);
         let (ready, outcome) = mpsc::channel();
-        let work = move || run(listener, shared, stopped, &ready);
+        let work = move || run(listener, state, stopped, &ready);
         let thread = Builder::new().name(THREAD_NAME.to_owned()).spawn(work)?;
         let gone = || Err(io::Error::other("the service's thread ended at once"));
         outcome.recv().unwrap_or_else(|_| gone())?;
@@ -75,7 +75,7 @@ impl Service {
 /// The life of the service's first thread: build the runtime, serve, wind down.
 fn run(
     listener: TcpListener,
-    shared: ServiceShared,
+    state: ServiceState,
     stopped: watch::Receiver<bool>,
     ready: &mpsc::Sender<io::Result<()>>,
 ) {
@@ -96,8 +96,8 @@ fn run(
         Ok((runtime, listener)) => {
             // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
             drop(ready.send(Ok(())));
-            let limits = shared.limits;
-            runtime.block_on(serve(listener, Arc::new(RequestHandler::new(shared)), limits, stopped));
+            let limits = state.limits;
+            runtime.block_on(serve(listener, Arc::new(RequestHandler::new(state)), limits, stopped));
             runtime.shutdown_timeout(LEFT_BEHIND_AFTER);
         }
     }

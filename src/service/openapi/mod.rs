@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::paths::OPENAPI_PATH;
 use super::reply;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::KEY_HEADER;
 
@@ -25,7 +25,7 @@ const KEY_SCHEME: &str = "serviceKey";
 static BODY: LazyLock<Vec<u8>> = LazyLock::new(|| document().to_string().into_bytes());
 
 /// The route of the document.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     Router::new().route(OPENAPI_PATH, get(|| async { reply::json(StatusCode::OK, BODY.clone()) }))
 }
 

@@ -53,7 +53,7 @@ impl Conversation {
     fn authenticate(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         let unknown = || ErrorBody::invalid_key("no known API key came; give it as params.token");
         let token = params.get("token").and_then(Value::as_str).ok_or_else(unknown)?;
-        let access = self.shared.keys.find(token.as_bytes()).ok_or_else(unknown)?;
+        let access = self.state.keys.find(token.as_bytes()).ok_or_else(unknown)?;
         match &self.access {
             Some(known) if !Arc::ptr_eq(known, &access) => {
                 return Err(ErrorBody::invalid_key("this connection has another key already; open a new one"));
@@ -87,11 +87,11 @@ impl Conversation {
         }
         // Before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
-        let now = self.shared.clock.now();
+        let now = self.state.clock.now();
         // A store's files may be under change, and be read: no work for a thread that serves connections.
-        let shared = Arc::clone(&self.shared);
+        let state = Arc::clone(&self.state);
         let opening = tokio::task::spawn_blocking(move || {
-            let market = shared.source.current()?;
+            let market = state.source.current()?;
             wanted.iter().map(|channel| market.subscribe(channel, now)).collect::<Result<Vec<_>, MarketError>>()
         });
         let failed = |_| ErrorBody::internal("opening the channels failed; that is a fault of the local service");

@@ -17,7 +17,7 @@ use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
 use crate::service::access::Access;
 use crate::service::connection_handle::ConnectionHandle;
-use crate::service::shared::ServiceShared;
+use crate::service::state::ServiceState;
 
 /// Market time that is sent at a time. Books are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
@@ -47,7 +47,7 @@ impl ConversationEnd {
 pub(super) struct Conversation {
     socket: ServerSocket,
     pub(super) family: Family,
-    pub(super) shared: Arc<ServiceShared>,
+    pub(super) state: Arc<ServiceState>,
     pub(super) connection: Arc<ConnectionHandle>,
     /// Whose key was given.
     pub(super) access: Option<Arc<Access>>,
@@ -65,7 +65,7 @@ impl Conversation {
     pub(super) fn new(
         socket: ServerSocket,
         family: Family,
-        shared: Arc<ServiceShared>,
+        state: Arc<ServiceState>,
         connection: Arc<ConnectionHandle>,
     ) -> Self {
         let now = Instant::now();
@@ -73,12 +73,12 @@ impl Conversation {
         // Whoever has not told a key yet must not keep those out who have one.
         connection.waits();
         let (pinged, without_key) = (false, 0);
-        Self { socket, family, shared, connection, access, active, since: now, heard: now, pinged, without_key }
+        Self { socket, family, state, connection, access, active, since: now, heard: now, pinged, without_key }
     }
 
     /// Talks until either side ends it.
     pub(super) async fn run(mut self) {
-        let within = self.shared.stream.farewell_within;
+        let within = self.state.stream.farewell_within;
         let (frame, within) = match self.talk().await {
             Ok(never) => match never {},
             Err(ConversationEnd::Gone) => return,
@@ -94,7 +94,7 @@ impl Conversation {
     }
 
     async fn talk(&mut self) -> Result<Infallible, ConversationEnd> {
-        let mut next = Instant::now() + self.shared.stream.every;
+        let mut next = Instant::now() + self.state.stream.every;
         let mut behind = false;
         let connection = Arc::clone(&self.connection);
         loop {
@@ -102,7 +102,7 @@ impl Conversation {
             if behind || Instant::now() >= next {
                 self.check_patience().await?;
                 behind = self.send_events().await?;
-                next = Instant::now() + self.shared.stream.every;
+                next = Instant::now() + self.state.stream.every;
             }
             tokio::select! {
                 biased;
@@ -164,13 +164,13 @@ impl Conversation {
 
     /// Until when the peer must have taken what is written now.
     fn deadline(&self) -> Instant {
-        let limits = self.shared.stream;
+        let limits = self.state.stream;
         let deadline = Instant::now() + limits.take_within;
         if self.access.is_some() { deadline } else { deadline.min(self.since + limits.authenticate_within) }
     }
 
     async fn check_patience(&mut self) -> Result<(), ConversationEnd> {
-        let limits = self.shared.stream;
+        let limits = self.state.stream;
         let close = |reason| Err(ConversationEnd::close(CloseCode::Policy, reason));
         if self.access.is_none() && self.since.elapsed() > limits.authenticate_within {
             return close("no public/authenticate came");
@@ -190,7 +190,7 @@ impl Conversation {
 
     /// Sends what happened since the last time; whether there is more already.
     async fn send_events(&mut self) -> Result<bool, ConversationEnd> {
-        let now = self.shared.clock.now();
+        let now = self.state.clock.now();
         let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
             return Ok(false);
         };
@@ -200,7 +200,7 @@ impl Conversation {
             return Ok(false);
         }
         let broken = ConversationEnd::close(CloseCode::Error, "the service failed at the stream");
-        match produce(&self.shared, std::mem::take(&mut self.active), until).await {
+        match produce(&self.state, std::mem::take(&mut self.active), until).await {
             Some(Produced { active, frames }) => {
                 self.active = active;
                 for frame in frames {

@@ -21,12 +21,12 @@ use axum::routing::get;
 use self::conversation::Conversation;
 use super::connection_handle::ConnectionHandle;
 use super::reply;
-use super::shared::ServiceShared;
+use super::state::ServiceState;
 use crate::protocol::ParamError;
 use crate::protocol::stream::Family;
 
 /// The two paths.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
         let open = move |state, connection, request| ready(open(family, state, connection, request));
         router.route(family.path(), get(open))
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Router<Arc<ServiceShared>> {
 
 fn open(
     family: Family,
-    State(shared): State<Arc<ServiceShared>>,
+    State(state): State<Arc<ServiceState>>,
     Extension(connection): Extension<Arc<ConnectionHandle>>,
     request: Request<Body>,
 ) -> Response<Body> {
@@ -48,7 +48,7 @@ fn open(
             drop(tokio::spawn(async move {
                 // An error means that the peer went before the handshake was over.
                 if let Ok(upgraded) = upgrade.await {
-                    Conversation::new(socket::over(upgraded).await, family, shared, connection).run().await;
+                    Conversation::new(socket::over(upgraded).await, family, state, connection).run().await;
                 }
             }));
             response

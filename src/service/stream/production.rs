@@ -8,7 +8,7 @@ use crate::clock::UnixNanos;
 use crate::encode;
 use crate::market::{StreamEvent, Subscription};
 use crate::protocol::stream::{Frame, StreamPoint};
-use crate::service::shared::ServiceShared;
+use crate::service::state::ServiceState;
 
 /// Points of a frame, of what is small.
 const FRAME_POINTS: usize = 50;
@@ -29,9 +29,9 @@ pub(super) struct Produced {
 }
 
 /// The frames of all channels up to `until`, exclusive; `None` when the source fails.
-pub(super) async fn produce(shared: &ServiceShared, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
-    let permit = Arc::clone(&shared.computations).acquire_owned().await.ok()?;
-    let source = Arc::clone(&shared.source);
+pub(super) async fn produce(state: &ServiceState, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
+    let permit = Arc::clone(&state.computations).acquire_owned().await.ok()?;
+    let source = Arc::clone(&state.source);
     let work = move || {
         let _permit = permit;
         let market = source.current().ok()?;

@@ -16,7 +16,7 @@ use crate::clock::SharedClock;
 use crate::market::Market;
 
 /// What all requests share.
-pub(super) struct ServiceShared {
+pub(super) struct ServiceState {
     pub(super) source: Arc<Market>,
     pub(super) clock: SharedClock,
     pub(super) keys: Arc<KeyRing>,
