@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::connection_slots::ConnectionSlot;
-use super::wire::ConnectionWatch;
+use super::tcp_io::ConnectionWatch;
 
 /// How long a peer that has ended its side of the connection is still answered: one that has said all it will does that as
 /// one that hangs up does.

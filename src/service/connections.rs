@@ -20,7 +20,7 @@ use super::limits::ConnectionLimits;
 use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
 use super::response_body::ResponseBody;
-use super::wire::Wire;
+use super::tcp_io::TcpIo;
 use super::write_timeout::WriteTimeout;
 
 /// Largest head of a request.
@@ -91,13 +91,9 @@ async fn serve_one(
     http.auto_date_header(false);
     let asked = Arc::clone(&slot);
     let dates = Arc::clone(&handler);
-    let wire = Wire::new(stream);
-    let connection = Arc::new(ConnectionHandle {
-        peer: peer.ip(),
-        stop: stop.clone(),
-        slot: Arc::clone(&slot),
-        watch: wire.watch(),
-    });
+    let io = TcpIo::new(stream);
+    let connection =
+        Arc::new(ConnectionHandle { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: io.watch() });
     let service = service_fn(move |request| {
         asked.busy();
         let (handler, connection, asked) = (Arc::clone(&handler), Arc::clone(&connection), Arc::clone(&asked));
@@ -112,7 +108,7 @@ async fn serve_one(
             Ok(response.map(|body| ResponseBody::new(body, (!goes_on).then_some(asked))))
         }
     });
-    let timed = WriteTimeout::new(wire, Some(Arc::clone(&slot)), limits);
+    let timed = WriteTimeout::new(io, Some(Arc::clone(&slot)), limits);
     let connection =
         http.serve_connection(ExplainedRefusals::new(timed, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);

@@ -31,9 +31,9 @@ mod routes;
 mod running;
 mod state;
 mod stream;
+mod tcp_io;
 #[cfg(test)]
 mod tests;
-mod wire;
 mod write_timeout;
 
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};

@@ -19,7 +19,7 @@ const PORTION: usize = 8 * 1024;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A connection.
-pub(super) struct Wire {
+pub(super) struct TcpIo {
     incoming: Arc<OwnedReadHalf>,
     outgoing: TokioIo<OwnedWriteHalf>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Wire {
 /// Looks for the end of a connection.
 pub(super) struct ConnectionWatch(Weak<OwnedReadHalf>);
 
-impl Wire {
+impl TcpIo {
     pub(super) fn new(stream: TcpStream) -> Self {
         let (incoming, outgoing) = stream.into_split();
         Self { incoming: Arc::new(incoming), outgoing: TokioIo::new(outgoing) }
@@ -53,7 +53,7 @@ impl ConnectionWatch {
     }
 }
 
-impl Read for Wire {
+impl Read for TcpIo {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -76,7 +76,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for TcpIo {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.outgoing).poll_write(context, bytes)
     }
