@@ -8,7 +8,7 @@ use axum::routing::get;
 
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
 use super::check::needs_tier;
-use super::reply;
+use super::responses;
 use super::state::ServiceState;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
@@ -53,5 +53,5 @@ async fn answer(
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::paid(body.await?, spec.weight))
+    Ok(responses::paid(body.await?, spec.weight))
 }

@@ -7,8 +7,8 @@ use axum::http::Response;
 
 use super::access::{Access, Charge, Uncharged};
 use super::connection_handle::CURRENT_CONNECTION;
-use super::reply;
 use super::response_memory::{Answered, MadeBody};
+use super::responses;
 use super::state::ServiceState;
 use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
@@ -42,7 +42,7 @@ impl From<Uncharged> for Refused {
 
 impl axum::response::IntoResponse for Refused {
     fn into_response(self) -> Response<Body> {
-        let mut response = reply::refusal(&self.0);
+        let mut response = responses::refusal(&self.0);
         if let Some(budget) = self.1 {
             response.extensions_mut().insert(budget);
         }

@@ -17,9 +17,9 @@ use super::bare_refusals::ExplainedRefusals;
 use super::connection_handle::{CURRENT_CONNECTION, ConnectionHandle};
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
 use super::limits::ConnectionLimits;
-use super::reply::is_dropped;
 use super::request_handler::RequestHandler;
 use super::response_body::ResponseBody;
+use super::responses::is_dropped;
 use super::tcp_io::TcpIo;
 use super::write_timeout::WriteTimeout;
 

@@ -9,7 +9,7 @@ use axum::routing::get;
 use serde_json::{Map, Value};
 
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
-use super::reply;
+use super::responses;
 use super::state::ServiceState;
 use crate::encode;
 use crate::protocol::discovery::ListEndpoint;
@@ -58,5 +58,5 @@ async fn answer(
         }
         encode::record(&Value::Object(body)).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(responses::json(StatusCode::OK, body.await?))
 }

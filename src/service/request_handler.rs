@@ -22,7 +22,7 @@ use super::connection_handle::ConnectionHandle;
 use super::faults::{Fault, Injected, header};
 use super::journal::JournalEntry;
 use super::log;
-use super::reply::{self, insert_usage_headers, is_dropped, refusal, weight_of};
+use super::responses::{self, insert_usage_headers, is_dropped, refusal, weight_of};
 use super::routes;
 use super::state::ServiceState;
 use crate::clock::UnixSecond;
@@ -198,8 +198,8 @@ async fn inject(injected: Injected, checked: CheckedRequest<'_>) -> Response<Bod
             };
             refuse(&ErrorBody::new(status, code, "a fault that the service's owner switched on"))
         }
-        Some(Fault::CutBody { after }) => reply::cut(checked.answer().await, after).await,
-        Some(Fault::Drop) => reply::dropped(),
+        Some(Fault::CutBody { after }) => responses::cut(checked.answer().await, after).await,
+        Some(Fault::Drop) => responses::dropped(),
         Some(Fault::Headers(headers)) => {
             let mut response = checked.answer().await;
             // Checked when the rule was added, so none is left out here.

@@ -15,7 +15,7 @@ use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, comp
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
 use super::state::ServiceState;
-use super::{analytics, lists, openapi, reply, stream};
+use super::{analytics, lists, openapi, responses, stream};
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -69,7 +69,7 @@ async fn points(
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {
         charge.keep();
-        return Ok(reply::paid(encode::points(&[], false), weight));
+        return Ok(responses::paid(encode::points(&[], false), weight));
     }
     // Files that may have to be read are no work for this thread.
     let short = !follows_files && !state.source.is_archive() && Market::runs_inline(&query, now);
@@ -89,7 +89,7 @@ async fn points(
     } else {
         compute(state, Some(charge), amount, work).await?
     };
-    Ok(reply::paid(body, weight))
+    Ok(responses::paid(body, weight))
 }
 
 async fn markets(
@@ -105,13 +105,13 @@ async fn markets(
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(responses::json(StatusCode::OK, body.await?))
 }
 
 async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     let usage = known(caller)?.usage();
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
-    let mut response = reply::json(StatusCode::OK, body);
+    let mut response = responses::json(StatusCode::OK, body);
     response.extensions_mut().insert(BudgetOfBody(usage));
     Ok(response)
 }
@@ -123,7 +123,7 @@ async fn only_get(request: Request, next: Next) -> Response<Body> {
 
 async fn not_allowed() -> Response<Body> {
     let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "the only method of this service is GET");
-    let mut response = reply::refusal(&error);
+    let mut response = responses::refusal(&error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     response
 }
@@ -133,5 +133,5 @@ async fn unknown_path() -> Response<Body> {
         "no such path; {OPENAPI_PATH} tells of all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
         LISTS.map(|row| row.path).join(", "),
     );
-    reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
+    responses::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
 }

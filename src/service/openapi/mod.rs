@@ -14,7 +14,7 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::paths::OPENAPI_PATH;
-use super::reply;
+use super::responses;
 use super::state::ServiceState;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::KEY_HEADER;
@@ -26,7 +26,7 @@ static BODY: LazyLock<Vec<u8>> = LazyLock::new(|| document().to_string().into_by
 
 /// The route of the document.
 pub(super) fn routes() -> Router<Arc<ServiceState>> {
-    Router::new().route(OPENAPI_PATH, get(|| async { reply::json(StatusCode::OK, BODY.clone()) }))
+    Router::new().route(OPENAPI_PATH, get(|| async { responses::json(StatusCode::OK, BODY.clone()) }))
 }
 
 /// The description of every service, as [`OPENAPI_PATH`] answers it.

@@ -20,7 +20,7 @@ use axum::routing::get;
 
 use self::conversation::Conversation;
 use super::connection_handle::ConnectionHandle;
-use super::reply;
+use super::responses;
 use super::state::ServiceState;
 use crate::protocol::ParamError;
 use crate::protocol::stream::Family;
@@ -40,7 +40,7 @@ fn open(
     request: Request<Body>,
 ) -> Response<Body> {
     if let Err(error) = check_encoding(request.uri().query().unwrap_or_default()) {
-        return reply::refusal(&error.into());
+        return responses::refusal(&error.into());
     }
     match socket::shake_hands(family.path(), request) {
         Ok((response, upgrade)) => {

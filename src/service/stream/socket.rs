@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::super::reply;
+use super::super::responses;
 use crate::protocol::ErrorBody;
 
 /// Largest message that a peer may send: a subscription of hundreds of channels.
@@ -37,7 +37,7 @@ pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Respons
         Err(error) => {
             let message = format!("{path} is a WebSocket: {error}");
             let status = StatusCode::UPGRADE_REQUIRED.as_u16();
-            let mut refusal = reply::refusal(&ErrorBody::new(status, "UPGRADE_REQUIRED", message));
+            let mut refusal = responses::refusal(&ErrorBody::new(status, "UPGRADE_REQUIRED", message));
             refusal.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
             refusal.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
             Err(refusal)
