@@ -7,7 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::conversation::{Conversation, ConversationEnd};
+use super::connection::{StreamConnection, StreamEnd};
 use super::production::Active;
 use crate::market::MarketError;
 use crate::protocol::query::Spelling;
@@ -23,15 +23,15 @@ use crate::service::check::needs_tier;
 /// Names of what a subscription may say.
 const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];
 
-impl Conversation {
+impl StreamConnection {
     /// Answers a request. A key that is not known ends the connection, so that nobody tries many on one.
-    pub(super) async fn answer(&mut self, call: Call) -> Result<(), ConversationEnd> {
+    pub(super) async fn answer(&mut self, call: Call) -> Result<(), StreamEnd> {
         let outcome = match call.method.as_str() {
             AUTHENTICATE => match self.authenticate(&call.params) {
                 Ok(granted) => Ok(granted),
                 Err(refusal) => {
                     self.say(error(&call.id, &refusal.into())).await?;
-                    return Err(ConversationEnd::close(CloseCode::Policy, "the key is not known"));
+                    return Err(StreamEnd::close(CloseCode::Policy, "the key is not known"));
                 }
             },
             SUBSCRIBE => self.subscribe(&call.params).await.map_err(RpcError::from),

@@ -1,11 +1,11 @@
-//! The live stream: sockets at the two paths of supplement 7, a conversation on each, events of the service's own
+//! The live stream: sockets at the two paths of supplement 7, one connection each, events of the service's own
 //! market as its clock passes them.
 //!
 //! A connection pulls: it computes a short stretch of time, writes it, and goes on when the peer has taken it. So a slow
 //! peer costs no memory but falls behind, and one that takes nothing at all is closed.
 
 mod calls;
-mod conversation;
+mod connection;
 mod production;
 mod socket;
 
@@ -18,7 +18,7 @@ use axum::extract::{Extension, State};
 use axum::http::{Request, Response};
 use axum::routing::get;
 
-use self::conversation::Conversation;
+use self::connection::StreamConnection;
 use super::connection_handle::ConnectionHandle;
 use super::responses;
 use super::state::ServiceState;
@@ -48,7 +48,7 @@ fn open(
             drop(tokio::spawn(async move {
                 // An error means that the peer went before the handshake was over.
                 if let Ok(upgraded) = upgrade.await {
-                    Conversation::new(socket::over(upgraded).await, family, state, connection).run().await;
+                    StreamConnection::new(socket::over(upgraded).await, family, state, connection).run().await;
                 }
             }));
             response

@@ -28,7 +28,7 @@ const SHORT_FAREWELL: Duration = Duration::from_millis(200);
 const MESSAGES_WITHOUT_KEY: u32 = 100;
 
 /// Why a connection ends.
-pub(super) enum ConversationEnd {
+pub(super) enum StreamEnd {
     /// The peer went, or the connection broke.
     Gone,
     /// The peer sent a close frame, which is to be answered.
@@ -37,14 +37,14 @@ pub(super) enum ConversationEnd {
     Close(CloseCode, String),
 }
 
-impl ConversationEnd {
+impl StreamEnd {
     pub(super) fn close(code: CloseCode, reason: &str) -> Self {
         Self::Close(code, reason.to_owned())
     }
 }
 
 /// A connection under way.
-pub(super) struct Conversation {
+pub(super) struct StreamConnection {
     socket: ServerSocket,
     pub(super) family: Family,
     pub(super) state: Arc<ServiceState>,
@@ -61,7 +61,7 @@ pub(super) struct Conversation {
     without_key: u32,
 }
 
-impl Conversation {
+impl StreamConnection {
     pub(super) fn new(
         socket: ServerSocket,
         family: Family,
@@ -81,9 +81,9 @@ impl Conversation {
         let within = self.state.stream.farewell_within;
         let (frame, within) = match self.talk().await {
             Ok(never) => match never {},
-            Err(ConversationEnd::Gone) => return,
-            Err(ConversationEnd::Closed) => (None, within),
-            Err(ConversationEnd::Close(code, reason)) => {
+            Err(StreamEnd::Gone) => return,
+            Err(StreamEnd::Closed) => (None, within),
+            Err(StreamEnd::Close(code, reason)) => {
                 let within = if code == CloseCode::Again { within.min(SHORT_FAREWELL) } else { within };
                 (Some(CloseFrame { code, reason: reason.into() }), within)
             }
@@ -93,7 +93,7 @@ impl Conversation {
         let _ = timeout(within, part(&mut self.socket, frame)).await;
     }
 
-    async fn talk(&mut self) -> Result<Infallible, ConversationEnd> {
+    async fn talk(&mut self) -> Result<Infallible, StreamEnd> {
         let mut next = Instant::now() + self.state.stream.every;
         let mut behind = false;
         let connection = Arc::clone(&self.connection);
@@ -106,9 +106,9 @@ impl Conversation {
             }
             tokio::select! {
                 biased;
-                () = connection.stopped() => return Err(ConversationEnd::close(CloseCode::Away, "the service stops")),
+                () = connection.stopped() => return Err(StreamEnd::close(CloseCode::Away, "the service stops")),
                 () = connection.closing(), if self.access.is_none() => {
-                    return Err(ConversationEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
+                    return Err(StreamEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
                 // Before the peer, whose message without an end would take all the time that the runtime gives this task.
                 () = sleep_until(next), if !behind => {}
@@ -118,21 +118,20 @@ impl Conversation {
         }
     }
 
-    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), ConversationEnd> {
+    async fn hear(&mut self, message: Option<Result<Message, Error>>) -> Result<(), StreamEnd> {
         (self.heard, self.pinged) = (Instant::now(), false);
         if self.access.is_none() {
             self.without_key += 1;
             if self.without_key > MESSAGES_WITHOUT_KEY {
-                return Err(ConversationEnd::close(CloseCode::Policy, "too many messages without a key"));
+                return Err(StreamEnd::close(CloseCode::Policy, "too many messages without a key"));
             }
         }
         match message {
-            None => Err(ConversationEnd::Gone),
+            None => Err(StreamEnd::Gone),
             Some(Err(error)) => {
-                Err(answer_to(&error)
-                    .map_or(ConversationEnd::Gone, |(code, reason)| ConversationEnd::Close(code, reason)))
+                Err(answer_to(&error).map_or(StreamEnd::Gone, |(code, reason)| StreamEnd::Close(code, reason)))
             }
-            Some(Ok(Message::Close(_))) => Err(ConversationEnd::Closed),
+            Some(Ok(Message::Close(_))) => Err(StreamEnd::Closed),
             // The library has an answer ready. It is written at once: those of many pings that nobody reads would pile up.
             Some(Ok(Message::Ping(_))) => self.flush().await,
             Some(Ok(Message::Pong(_) | Message::Frame(_))) => Ok(()),
@@ -148,16 +147,16 @@ impl Conversation {
     }
 
     /// Sends a text. A peer that takes nothing for too long is gone, and so is one when the service stops.
-    pub(super) async fn say(&mut self, text: String) -> Result<(), ConversationEnd> {
+    pub(super) async fn say(&mut self, text: String) -> Result<(), StreamEnd> {
         self.send(Message::Text(text.into())).await
     }
 
-    async fn send(&mut self, message: Message) -> Result<(), ConversationEnd> {
+    async fn send(&mut self, message: Message) -> Result<(), StreamEnd> {
         let (deadline, connection) = (self.deadline(), Arc::clone(&self.connection));
         written(deadline, &connection, self.socket.send(message)).await
     }
 
-    async fn flush(&mut self) -> Result<(), ConversationEnd> {
+    async fn flush(&mut self) -> Result<(), StreamEnd> {
         let (deadline, connection) = (self.deadline(), Arc::clone(&self.connection));
         written(deadline, &connection, self.socket.flush()).await
     }
@@ -169,9 +168,9 @@ impl Conversation {
         if self.access.is_some() { deadline } else { deadline.min(self.since + limits.authenticate_within) }
     }
 
-    async fn check_patience(&mut self) -> Result<(), ConversationEnd> {
+    async fn check_patience(&mut self) -> Result<(), StreamEnd> {
         let limits = self.state.stream;
-        let close = |reason| Err(ConversationEnd::close(CloseCode::Policy, reason));
+        let close = |reason| Err(StreamEnd::close(CloseCode::Policy, reason));
         if self.access.is_none() && self.since.elapsed() > limits.authenticate_within {
             return close("no public/authenticate came");
         }
@@ -189,7 +188,7 @@ impl Conversation {
     }
 
     /// Sends what happened since the last time; whether there is more already.
-    async fn send_events(&mut self) -> Result<bool, ConversationEnd> {
+    async fn send_events(&mut self) -> Result<bool, StreamEnd> {
         let now = self.state.clock.now();
         let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
             return Ok(false);
@@ -199,7 +198,7 @@ impl Conversation {
         if until <= produced {
             return Ok(false);
         }
-        let broken = ConversationEnd::close(CloseCode::Error, "the service failed at the stream");
+        let broken = StreamEnd::close(CloseCode::Error, "the service failed at the stream");
         match produce(&self.state, std::mem::take(&mut self.active), until).await {
             Some(Produced { active, frames }) => {
                 self.active = active;
@@ -218,13 +217,13 @@ async fn written(
     deadline: Instant,
     connection: &ConnectionHandle,
     writing: impl Future<Output = Result<(), Error>>,
-) -> Result<(), ConversationEnd> {
+) -> Result<(), StreamEnd> {
     tokio::select! {
         written = timeout_at(deadline, writing) => match written {
             Ok(Ok(())) => Ok(()),
             // A close frame would wait behind what the peer does not take.
-            Ok(Err(_)) | Err(_) => Err(ConversationEnd::Gone),
+            Ok(Err(_)) | Err(_) => Err(StreamEnd::Gone),
         },
-        () = connection.stopped() => Err(ConversationEnd::Gone),
+        () = connection.stopped() => Err(StreamEnd::Gone),
     }
 }
