@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::connection::{StreamConnection, StreamEnd};
-use super::production::Active;
+use super::frames::OpenChannel;
 use crate::market::MarketError;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{
@@ -97,7 +97,7 @@ impl StreamConnection {
         let failed = |_| ErrorBody::internal("opening the channels failed; that is a fault of the local service");
         let opened = opening.await.map_err(failed)??;
         let active = opened.into_iter().zip(places);
-        self.active.extend(active.map(|(subscription, place)| Active { subscription, _place: place }));
+        self.active.extend(active.map(|(subscription, place)| OpenChannel { subscription, _place: place }));
         Ok(self.channels())
     }
 

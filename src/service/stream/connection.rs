@@ -11,7 +11,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::production::{Active, Produced, produce};
+use super::frames::{OpenChannel, ProducedFrames, produce};
 use super::socket::{ServerSocket, answer_to, part};
 use crate::clock::SECOND;
 use crate::protocol::stream::{Call, Family, RpcError, error};
@@ -51,7 +51,7 @@ pub(super) struct StreamConnection {
     pub(super) connection: Arc<ConnectionHandle>,
     /// Whose key was given.
     pub(super) access: Option<Arc<Access>>,
-    pub(super) active: Vec<Active>,
+    pub(super) active: Vec<OpenChannel>,
     /// When the connection last gained or lost its key or its last channel.
     pub(super) since: Instant,
     /// When the peer last said anything.
@@ -200,7 +200,7 @@ impl StreamConnection {
         }
         let broken = StreamEnd::close(CloseCode::Error, "the service failed at the stream");
         match produce(&self.state, std::mem::take(&mut self.active), until).await {
-            Some(Produced { active, frames }) => {
+            Some(ProducedFrames { active, frames }) => {
                 self.active = active;
                 for frame in frames {
                     self.say(frame).await?;

@@ -6,7 +6,7 @@
 
 mod calls;
 mod connection;
-mod production;
+mod frames;
 mod socket;
 
 use std::future::ready;

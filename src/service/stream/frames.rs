@@ -16,20 +16,24 @@ const FRAME_POINTS: usize = 50;
 const FRAME_NUMBERS: usize = 2_000;
 
 /// A channel that is open.
-pub(super) struct Active {
+pub(super) struct OpenChannel {
     pub(super) subscription: Subscription,
     /// Its place among the streams of the key.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
 /// What came of a stretch of time.
-pub(super) struct Produced {
-    pub(super) active: Vec<Active>,
+pub(super) struct ProducedFrames {
+    pub(super) active: Vec<OpenChannel>,
     pub(super) frames: Vec<String>,
 }
 
 /// The frames of all channels up to `until`, exclusive; `None` when the source fails.
-pub(super) async fn produce(state: &ServiceState, mut active: Vec<Active>, until: UnixNanos) -> Option<Produced> {
+pub(super) async fn produce(
+    state: &ServiceState,
+    mut active: Vec<OpenChannel>,
+    until: UnixNanos,
+) -> Option<ProducedFrames> {
     let permit = Arc::clone(&state.computations).acquire_owned().await.ok()?;
     let source = Arc::clone(&state.source);
     let work = move || {
@@ -41,7 +45,7 @@ pub(super) async fn produce(state: &ServiceState, mut active: Vec<Active>, until
         }
         // Stable: events of one moment stay in the order of the channels.
         events.sort_by_key(|event| event.at);
-        Some(Produced { active, frames: frames(events)? })
+        Some(ProducedFrames { active, frames: frames(events)? })
     };
     tokio::task::spawn_blocking(work).await.ok()?
 }
