@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::archive_writes::{
+    ArchiveWork, ArchivedAnswer, Arrived, WriteMode, blocking, closed, keep, key_writer, on_shared, on_writer, only,
+    release,
+};
 use super::assemble::assemble;
 use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::{Client, ClientInner};
-use super::keeping::{
-    Arrived, Keep, KeepingWork, KeptAnswer, blocking, closed, keep, key_writer, on_shared, on_writer, only, release,
-};
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
 use super::run::{Amount, CallRun, Progress};
@@ -93,7 +94,7 @@ impl Client {
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
-        let work = KeepingWork { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
+        let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let (answers, failures) = sent.await?;
         let kept = on_shared(&writer, move |writer| {
@@ -161,7 +162,7 @@ impl Client {
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
-        let work = KeepingWork { key: &key, now, before: &asked, keep: Keep::Gaps, clock: &clock };
+        let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
@@ -209,9 +210,9 @@ impl Client {
         let slices = self.inner.slices_again(request, &asked, window, replace, now)?;
         check_allowed(request, &slices)?;
         let writer = Arc::new(Mutex::new(writer));
-        let keep_all = if replace { Keep::All } else { Keep::Nothing };
+        let keep_all = if replace { WriteMode::All } else { WriteMode::Nothing };
         let clock = self.inner.answer_clock(now);
-        let work = KeepingWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
+        let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
         let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
@@ -221,14 +222,14 @@ impl Client {
     }
 
     /// Sends the requests of some slices, several at once, and hands each answer on as it comes.
-    async fn send_slices<R: Future<Output = KeptAnswer>>(
+    async fn send_slices<R: Future<Output = ArchivedAnswer>>(
         &self,
         run: &CallRun<'_>,
         request: &PointsRequest,
         slices: Vec<Slice>,
         expected: Amount,
         take: impl Fn(Arrived) -> R,
-    ) -> Result<(Vec<KeptAnswer>, Vec<ClientError>), ClientError> {
+    ) -> Result<(Vec<ArchivedAnswer>, Vec<ClientError>), ClientError> {
         let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
@@ -378,7 +379,7 @@ impl ClientInner {
 
 fn finish(
     mut synced: Synced,
-    (answers, failures): (Vec<KeptAnswer>, Vec<ClientError>),
+    (answers, failures): (Vec<ArchivedAnswer>, Vec<ClientError>),
 ) -> Result<(Synced, Vec<Revision>), ClientError> {
     let mut changes = Vec::new();
     let (mut refusal, mut not_kept) = (None, Vec::new());

@@ -5,10 +5,10 @@ use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream;
 
+use super::archive_writes::blocking;
 use super::archived::{Checked, Synced, read_archive};
 use super::error::{Cause, ClientError, ErrorKind, Partial};
 use super::inner::{Client, ClientInner};
-use super::keeping::blocking;
 use super::listed::Listed;
 use super::plan::Plan;
 use super::request::PointsRequest;

@@ -3,6 +3,7 @@
 
 mod address;
 mod analytics;
+mod archive_writes;
 mod archived;
 mod assemble;
 mod broken;
@@ -13,7 +14,6 @@ mod discovery;
 mod error;
 mod fetch;
 mod inner;
-mod keeping;
 mod kept;
 mod kept_lists;
 mod ledger;

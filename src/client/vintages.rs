@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::archive_writes::{aside, key_writer, on_shared, release};
 use super::error::ClientError;
-use super::keeping::{aside, key_writer, on_shared, release};
 use super::several::PointsRequests;
 use crate::archive::points::{Archive, ArchiveKey, Compacted, Replaced};
 use crate::clock::{UnixNanos, Window};

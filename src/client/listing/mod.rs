@@ -13,9 +13,9 @@ use futures::future;
 
 use self::block_size::SizeQuestion;
 use self::names::NameQuestion;
+use super::archive_writes::blocking;
 use super::error::ClientError;
 use super::inner::{Client, ClientInner};
-use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
 use crate::archive::points::{Archive, ArchiveKey, gaps};

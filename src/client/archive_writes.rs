@@ -23,18 +23,18 @@ pub(super) struct Arrived {
 }
 
 /// What to do with answers.
-pub(super) struct KeepingWork<'a> {
+pub(super) struct ArchiveWork<'a> {
     pub(super) key: &'a ArchiveKey,
     pub(super) now: UnixNanos,
     /// What was asked before.
     pub(super) before: &'a [Window],
-    pub(super) keep: Keep,
+    pub(super) keep: WriteMode,
     /// The client's clock.
     pub(super) clock: &'a (dyn Fn() -> UnixNanos + Send + Sync),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum WriteMode {
     /// What was not asked before.
     Gaps,
     /// Everything, and tell what changed.
@@ -44,7 +44,7 @@ pub(super) enum Keep {
 }
 
 /// What became of an answer.
-pub(super) struct KeptAnswer {
+pub(super) struct ArchivedAnswer {
     /// What was asked.
     pub(super) window: Window,
     pub(super) weight: Weight,
@@ -58,7 +58,7 @@ pub(super) struct KeptAnswer {
 }
 
 /// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
-pub(super) async fn keep(writer: &SharedKeyWriter, work: &KeepingWork<'_>, arrived: Arrived) -> KeptAnswer {
+pub(super) async fn keep(writer: &SharedKeyWriter, work: &ArchiveWork<'_>, arrived: Arrived) -> ArchivedAnswer {
     let at = (work.clock)().micros();
     let window = arrived.slice.window;
     let now = arrived.date.map_or(work.now, |date| work.now.min(date.nanos()));
@@ -68,22 +68,22 @@ pub(super) async fn keep(writer: &SharedKeyWriter, work: &KeepingWork<'_>, arriv
     let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.second().0).min();
     whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
     let windows = match work.keep {
-        Keep::Gaps => gaps(work.before, whole),
-        Keep::All | Keep::Nothing => vec![whole],
+        WriteMode::Gaps => gaps(work.before, whole),
+        WriteMode::All | WriteMode::Nothing => vec![whole],
     };
     let windows: Vec<Window> = windows.into_iter().filter(|window| !window.is_empty()).collect();
     let (kept, again, series) = (windows.clone(), work.keep, Arc::new(arrived.series));
     let paid = Arc::clone(&series);
     let outcome = on_shared(writer, move |writer| {
         let mut changes = Vec::new();
-        if again != Keep::Gaps {
+        if again != WriteMode::Gaps {
             for window in &kept {
                 for known in within(&writer.asked(), *window) {
                     changes.extend(revisions(&writer.read(known)?, &only(Vec::clone(&series), &[known])));
                 }
             }
         }
-        if again != Keep::Nothing {
+        if again != WriteMode::Nothing {
             has_times(&series)?;
             writer.commit(&kept, &series, at)?;
         }
@@ -93,10 +93,10 @@ pub(super) async fn keep(writer: &SharedKeyWriter, work: &KeepingWork<'_>, arriv
     // Whatever became of it, what was paid for is handed on.
     let series = Arc::try_unwrap(paid).unwrap_or_else(|shared| Vec::clone(&shared));
     let kept =
-        KeptAnswer { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
+        ArchivedAnswer { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
     match outcome {
-        Ok((revisions, rows)) => KeptAnswer { rows, revisions, ..kept },
-        Err(fault) => KeptAnswer { windows: Vec::new(), fault: Some(fault), ..kept },
+        Ok((revisions, rows)) => ArchivedAnswer { rows, revisions, ..kept },
+        Err(fault) => ArchivedAnswer { windows: Vec::new(), fault: Some(fault), ..kept },
     }
 }
 
