@@ -3,6 +3,7 @@
 
 mod address;
 mod analytics;
+mod archive_coverage;
 mod archive_writes;
 mod archived;
 mod assemble;
@@ -14,7 +15,6 @@ mod discovery;
 mod error;
 mod fetch;
 mod inner;
-mod kept;
 mod kept_lists;
 mod ledger;
 mod listed;
@@ -37,13 +37,13 @@ mod transport;
 mod unpack;
 mod vintages;
 
+pub use archive_coverage::{edge, missing};
 pub use archived::{Checked, Synced, read_archive};
 pub use calls::{Each, Fetched, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
 pub use error::{Cause, ClientError, ErrorKind, Partial};
 pub use inner::Client;
-pub use kept::{edge, missing};
 pub use listed::Listed;
 pub use pace::{BudgetView, Registry};
 pub use plan::{Plan, PlannedRequest};
