@@ -1,8 +1,8 @@
 //! What a user asks, checked against the table before anything is sent, and the window it means at a moment
 //! (service.md 4.1, supplement 4).
 
+use super::argument_values::{check_values, session};
 use super::error::{ClientError, ErrorKind};
-use super::parts::{check_values, session};
 use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
