@@ -9,7 +9,7 @@ use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
 use super::listing::asking::entries;
 use super::reading::ObjectReader;
-use super::rules::check_exchanges;
+use super::typos::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, MarketListing, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
 

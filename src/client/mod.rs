@@ -27,13 +27,13 @@ mod points;
 mod reading;
 mod request;
 mod retry;
-mod rules;
 mod run;
 mod several;
 mod slicing;
 mod stream;
 mod tiers;
 mod transport;
+mod typos;
 mod unpack;
 mod vintages;
 

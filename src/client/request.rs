@@ -3,8 +3,8 @@
 
 use super::argument_values::{check_values, session};
 use super::error::{ClientError, ErrorKind};
-use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
+use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;

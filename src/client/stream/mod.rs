@@ -35,7 +35,7 @@ use self::session::Session;
 use super::error::ClientError;
 use super::inner::Client;
 use super::listed::Listed;
-use super::rules::check_exchanges;
+use super::typos::check_exchanges;
 use crate::clock::WallClock;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
