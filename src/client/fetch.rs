@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::broken::BrokenAttempt;
 use super::error::{Cause, ClientError, ErrorKind};
 use super::inner::ClientInner;
 use super::log::{self, Attempt, LogLevel, LogRecord};
@@ -12,6 +11,7 @@ use super::pace::{Patience, Permit};
 use super::reading::{BodyReader, BytesReader, Unreadable, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
 use super::transport::WholeAnswer;
+use super::transport_error::TransportError;
 use crate::clock::UnixSecond;
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage, Weight};
@@ -147,12 +147,12 @@ impl ClientInner {
         let got = match patience.deadline {
             None => getting.await,
             Some(deadline) => tokio::time::timeout_at(deadline, getting).await.unwrap_or_else(|_| {
-                Err(BrokenAttempt::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
+                Err(TransportError::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
             }),
         };
         match got {
             Ok(answer) => self.read(permit, answer, reading).await,
-            Err(BrokenAttempt { error, not_sent, for_good }) => {
+            Err(TransportError { error, not_sent, for_good }) => {
                 if not_sent {
                     permit.not_sent().await;
                 } else {

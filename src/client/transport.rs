@@ -9,11 +9,11 @@ use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
-use super::broken::{BrokenAttempt, broken, unusable};
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
 use super::reading::BodyReader;
 use super::retry::retry_after;
+use super::transport_error::{TransportError, broken, unusable};
 use super::unpack::Unpacker;
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
@@ -167,7 +167,7 @@ impl Transport {
     }
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
-    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, BrokenAttempt> {
+    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, TransportError> {
         let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
@@ -192,7 +192,7 @@ impl Transport {
         &self,
         response: &mut reqwest::Response,
         reading: &mut R,
-    ) -> Result<(), BrokenAttempt> {
+    ) -> Result<(), TransportError> {
         let most = self.max_body.min(R::MOST);
         let mut unpacker = Unpacker::of(response.headers());
         let announced = response.content_length().filter(|_| unpacker.is_plain());
@@ -210,7 +210,7 @@ impl Transport {
             match reading.refusal() {
                 None => Ok(()),
                 Some(message) => {
-                    Err(BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) })
+                    Err(TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) })
                 }
             }
         };
@@ -221,12 +221,12 @@ impl Transport {
     }
 
     /// The body of an answer that is no data, or as much of it as an error has room for.
-    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, BrokenAttempt> {
+    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
         let mut unpacker = Unpacker::of(response.headers());
         let mut body = BytesMut::new();
         let take = |piece: &[u8], body: &mut BytesMut| {
             body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);
-            Ok::<(), BrokenAttempt>(())
+            Ok::<(), TransportError>(())
         };
         while let Some(chunk) = self.chunk(response).await? {
             unpacker.unpack(&chunk, |piece| take(piece, &mut body))?;
@@ -239,24 +239,24 @@ impl Transport {
     }
 
     /// The next piece of a body, which must not be long in coming.
-    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, BrokenAttempt> {
+    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.read_timeout, response.chunk()).await {
             Ok(chunk) => chunk.map_err(|error| broken(&error)),
             Err(_) => {
                 let message =
                     format!("the body stalled: no byte for read_timeout={} s", self.read_timeout.as_secs_f64());
-                Err(BrokenAttempt::off(ErrorKind::Timeout, message))
+                Err(TransportError::off(ErrorKind::Timeout, message))
             }
         }
     }
 
-    fn too_large(&self, most: u64) -> BrokenAttempt {
+    fn too_large(&self, most: u64) -> TransportError {
         let message = if most == self.max_body {
             format!("the answer is larger than max_body={most} bytes; ask a shorter window, or allow more")
         } else {
             format!("the answer is larger than {most} bytes, which no record is")
         };
-        BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) }
+        TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::error::{ClientError, ErrorKind};
 use crate::protocol::query::Spelling;
 
 /// An attempt that brought no whole answer.
-pub(super) struct BrokenAttempt {
+pub(super) struct TransportError {
     pub error: ClientError,
     /// The request surely did not reach the service: nothing was charged.
     pub not_sent: bool,
@@ -12,13 +12,13 @@ pub(super) struct BrokenAttempt {
     pub for_good: bool,
 }
 
-impl From<std::io::Error> for BrokenAttempt {
+impl From<std::io::Error> for TransportError {
     fn from(error: std::io::Error) -> Self {
         Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
     }
 }
 
-impl BrokenAttempt {
+impl TransportError {
     /// Broken off on this side, after the request was sent.
     pub(super) fn off(kind: ErrorKind, message: String) -> Self {
         Self { error: ClientError::new(kind, message), not_sent: false, for_good: false }
@@ -31,7 +31,7 @@ pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
 }
 
 /// What an error of the connection means.
-pub(super) fn broken(error: &reqwest::Error) -> BrokenAttempt {
+pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
     let (kind, what) = if error.is_timeout() {
         (ErrorKind::Timeout, "the attempt took longer than its timeout".to_owned())
@@ -58,7 +58,7 @@ pub(super) fn broken(error: &reqwest::Error) -> BrokenAttempt {
     };
     let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
     error_out.status = error.status().map(|status| status.as_u16());
-    BrokenAttempt { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
+    TransportError { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
 }
 
 /// Whether the connection went before the request was written to it, such as one that was kept too long.
