@@ -2,8 +2,8 @@
 
 use super::archived::key;
 use super::error::ClientError;
+use super::points_requests::PointsRequests;
 use super::request::PointsRequest;
-use super::several::PointsRequests;
 use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, Edge, gaps};
 use crate::clock::{UnixNanos, Window};
 

@@ -23,11 +23,11 @@ pub mod log;
 mod pace;
 mod plan;
 mod points;
+mod points_requests;
 mod reading;
 mod request;
 mod retry;
 mod run;
-mod several;
 mod slicing;
 mod stream;
 mod tiers;
@@ -47,9 +47,9 @@ pub use inner::Client;
 pub use listed::Listed;
 pub use pace::{BudgetView, Registry};
 pub use plan::{Plan, PlannedRequest};
+pub use points_requests::{PointsRequests, Subjects};
 pub use request::{PointsArguments, PointsRequest};
 pub use run::{HowFar, Progress};
-pub use several::{PointsRequests, Subjects};
 pub use stream::{
     Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, TradeSeries,
     TradeTable, Trades, nanoseconds,

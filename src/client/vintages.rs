@@ -6,7 +6,7 @@ use tokio::sync::Mutex;
 
 use super::archive_writes::{aside, key_writer, on_shared, release};
 use super::error::ClientError;
-use super::several::PointsRequests;
+use super::points_requests::PointsRequests;
 use crate::archive::points::{Archive, ArchiveKey, Compacted, Replaced};
 use crate::clock::{UnixNanos, Window};
 
