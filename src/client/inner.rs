@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::config::{Config, Jitter, Now};
 use super::error::ClientError;
-use super::kept_lists::Listings;
+use super::list_cache::ListCaches;
 use super::pace::{BudgetView, Pacer, Registry};
 use super::retry::Policy;
 use super::transport::Transport;
@@ -33,7 +33,7 @@ pub(super) struct ClientInner {
     pub(super) archive: Option<Archive>,
     /// Name under which an archive knows the service.
     pub(super) source: String,
-    pub(super) listings: Listings,
+    pub(super) listings: ListCaches,
     pub(super) check_symbols: bool,
     pub(super) any_block_size: bool,
     clock: Option<Now>,
@@ -73,7 +73,7 @@ impl Client {
             jitter: Arc::clone(&config.jitter),
             archive: config.archive.clone(),
             source,
-            listings: Listings::default(),
+            listings: ListCaches::default(),
             check_symbols: config.check_symbols,
             any_block_size: config.any_block_size,
             clock: config.clock.clone(),

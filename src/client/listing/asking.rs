@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::inner::ClientInner;
-use crate::client::kept_lists::{Asks, ListQuery};
+use crate::client::list_cache::{ListQuery, ListSource};
 use crate::client::pace::Patience;
 use crate::client::reading::{BodyReader, ObjectReader};
 use crate::protocol::discovery::ListEndpoint;
@@ -17,7 +17,7 @@ use crate::protocol::{ErrorBody, Weight, excerpt};
 /// Longest that a call waits for a list.
 const MOMENT: Duration = Duration::from_secs(2);
 
-impl Asks for ClientInner {
+impl ListSource for ClientInner {
     // One attempt: it must not hold up what it is asked for.
     async fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> Option<Vec<T>> {
         let endpoint = query.list.endpoint();

@@ -18,11 +18,11 @@ pub(super) const FRESH: Duration = Duration::from_secs(60);
 
 /// The lists that a client knows.
 #[derive(Default)]
-pub(in crate::client) struct Listings {
+pub(in crate::client) struct ListCaches {
     /// Symbols, coins and categories.
-    pub(super) names: KeptLists<String>,
+    pub(super) names: ListCache<String>,
     /// Block sizes.
-    pub(super) sizes: KeptLists<f64>,
+    pub(super) sizes: ListCache<f64>,
 }
 
 /// Which list it is.
@@ -33,7 +33,7 @@ pub(super) struct ListQuery {
 }
 
 /// Who asks a service for its lists.
-pub(super) trait Asks {
+pub(super) trait ListSource {
     /// A list; `None` where it cannot be had.
     fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> impl Future<Output = Option<Vec<T>>> + Send;
 }
@@ -47,31 +47,31 @@ pub(super) trait ListQuestion<T> {
     fn judge(&self, list: &[T]) -> Result<Listed, ClientError>;
 }
 
-type ListSlot<T> = Arc<tokio::sync::Mutex<Listing<T>>>;
+type ListSlot<T> = Arc<tokio::sync::Mutex<CachedList<T>>>;
 
 /// Lists of one kind of entries.
-pub(super) struct KeptLists<T>(Mutex<HashMap<ListQuery, ListSlot<T>>>);
+pub(super) struct ListCache<T>(Mutex<HashMap<ListQuery, ListSlot<T>>>);
 
-impl<T> Default for KeptLists<T> {
+impl<T> Default for ListCache<T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
 /// What is known of a list.
-pub(super) enum Listing<T> {
+pub(super) enum CachedList<T> {
     Unasked,
     Had { list: Vec<T>, at: Instant },
     Failed(Instant),
 }
 
-impl<T: DeserializeOwned> KeptLists<T> {
+impl<T: DeserializeOwned> ListCache<T> {
     fn slot(&self, query: &ListQuery) -> ListSlot<T> {
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match slots.get(query) {
             Some(slot) => Arc::clone(slot),
             None => {
-                let slot = Arc::new(tokio::sync::Mutex::new(Listing::Unasked));
+                let slot = Arc::new(tokio::sync::Mutex::new(CachedList::Unasked));
                 slots.insert(query.clone(), Arc::clone(&slot));
                 slot
             }
@@ -86,7 +86,11 @@ impl<T: DeserializeOwned> KeptLists<T> {
     }
 
     /// The answer; the list is asked where it must be.
-    pub(super) async fn ask(&self, client: &impl Asks, question: &impl ListQuestion<T>) -> Result<Listed, ClientError> {
+    pub(super) async fn ask(
+        &self,
+        client: &impl ListSource,
+        question: &impl ListQuestion<T>,
+    ) -> Result<Listed, ClientError> {
         let slot = self.slot(question.query());
         let mut listing = slot.lock().await; // those who come meanwhile need not ask
         if let Some(said) = listing.says(question) {
@@ -94,12 +98,12 @@ impl<T: DeserializeOwned> KeptLists<T> {
         }
         let list = client.list_once(question.query()).await;
         let at = Instant::now();
-        *listing = list.map_or(Listing::Failed(at), |list| Listing::Had { list, at });
+        *listing = list.map_or(CachedList::Failed(at), |list| CachedList::Had { list, at });
         listing.says(question).unwrap_or(Ok(Listed::Unknown))
     }
 }
 
-impl<T> Listing<T> {
+impl<T> CachedList<T> {
     /// The answer; `None` where the list must be asked, for the first time or again.
     pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
         match self {
@@ -131,15 +135,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_list_is_asked_again_for_what_it_lacks_and_after_a_failure() {
-        let had = Listing::Had { list: vec!["BTCUSDT".to_owned()], at: Instant::now() };
-        let failed = Listing::Failed(Instant::now());
-        let asks = |listing: &Listing<String>| {
+        let had = CachedList::Had { list: vec!["BTCUSDT".to_owned()], at: Instant::now() };
+        let failed = CachedList::Failed(Instant::now());
+        let asks = |listing: &CachedList<String>| {
             ["BTCUSDT", "NEWUSDT"].map(|name| {
                 let query = ListQuery { list: DiscoveryList::Symbols, filters: Filters::default() };
                 listing.says(&Is(name, query)).is_none()
             })
         };
-        assert_eq!((asks(&Listing::Unasked), asks(&had), asks(&failed)), ([true; 2], [false; 2], [false; 2]));
+        assert_eq!((asks(&CachedList::Unasked), asks(&had), asks(&failed)), ([true; 2], [false; 2], [false; 2]));
         tokio::time::advance(FRESH + Duration::from_secs(1)).await;
         assert_eq!((asks(&had), asks(&failed)), ([false, true], [false; 2]));
         tokio::time::advance(AFTER_FAILURE).await;
