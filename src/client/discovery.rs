@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
-use super::listing::asking::entries;
+use super::listing::fetch::entries;
 use super::reading::ObjectReader;
 use super::typos::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};

@@ -4,9 +4,9 @@
 //! A list weighs nothing, is asked once for each type and exchange (block sizes: for each market) and kept. One that cannot
 //! be had within a moment refuses nothing and is left alone for some minutes.
 
-pub(super) mod asking;
 mod block_size;
 mod channel;
+pub(super) mod fetch;
 mod names;
 
 use futures::future;
