@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::body_reader::ObjectReader;
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
 use super::listing::fetch::entries;
-use super::reading::ObjectReader;
 use super::typos::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, MarketListing, MarketsPage, MarketsQuery, Usage, Weight, excerpt};

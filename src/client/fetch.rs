@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::body_reader::{BodyReader, BytesReader, Unreadable, record};
 use super::error::{Cause, ClientError, ErrorKind};
 use super::inner::ClientInner;
 use super::log::{self, Attempt, LogLevel, LogRecord};
 use super::pace::{Patience, Permit};
-use super::reading::{BodyReader, BytesReader, Unreadable, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
 use super::transport::WholeAnswer;
 use super::transport_error::TransportError;

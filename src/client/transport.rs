@@ -9,9 +9,9 @@ use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
 
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
+use super::body_reader::BodyReader;
 use super::config::Config;
 use super::error::{ClientError, ErrorKind};
-use super::reading::BodyReader;
 use super::retry::retry_after;
 use super::transport_error::{TransportError, broken, unusable};
 use super::unpack::Unpacker;

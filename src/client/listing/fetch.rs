@@ -6,11 +6,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, timeout_at};
 
+use crate::client::body_reader::{BodyReader, ObjectReader};
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::inner::ClientInner;
 use crate::client::list_cache::{ListQuery, ListSource};
 use crate::client::pace::Patience;
-use crate::client::reading::{BodyReader, ObjectReader};
 use crate::protocol::discovery::ListEndpoint;
 use crate::protocol::{ErrorBody, Weight, excerpt};
 
