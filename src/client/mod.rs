@@ -11,6 +11,7 @@ mod assemble;
 mod body_reader;
 mod calls;
 mod config;
+mod content_encoding;
 mod dialect;
 mod discovery;
 mod error;
@@ -34,7 +35,6 @@ mod tiers;
 mod transport;
 mod transport_error;
 mod typos;
-mod unpack;
 mod vintages;
 
 pub use archive_coverage::{edge, missing};

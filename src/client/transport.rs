@@ -11,10 +11,10 @@ use secrecy::ExposeSecret;
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
 use super::body_reader::BodyReader;
 use super::config::Config;
+use super::content_encoding::ContentDecoder;
 use super::error::{ClientError, ErrorKind};
 use super::retry::retry_after;
 use super::transport_error::{TransportError, broken, unusable};
-use super::unpack::Unpacker;
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
 use crate::clock::{UnixNanos, UnixSecond};
@@ -194,7 +194,7 @@ impl Transport {
         reading: &mut R,
     ) -> Result<(), TransportError> {
         let most = self.max_body.min(R::MOST);
-        let mut unpacker = Unpacker::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers());
         let announced = response.content_length().filter(|_| unpacker.is_plain());
         if announced.is_some_and(|length| length > most) {
             return Err(self.too_large(most));
@@ -222,7 +222,7 @@ impl Transport {
 
     /// The body of an answer that is no data, or as much of it as an error has room for.
     async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
-        let mut unpacker = Unpacker::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers());
         let mut body = BytesMut::new();
         let take = |piece: &[u8], body: &mut BytesMut| {
             body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);

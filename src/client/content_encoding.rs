@@ -9,14 +9,14 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 const PIECE: usize = 4 << 10;
 
 /// How a body comes.
-pub(super) enum Unpacker {
+pub(super) enum ContentDecoder {
     /// As it is; other encodings are the HTTP library's work.
     Plain,
     /// As gzip, of one member or of several one after the other.
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
 }
 
-impl Unpacker {
+impl ContentDecoder {
     /// For the body with these headers.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
