@@ -14,7 +14,7 @@ use crate::protocol::query::Spelling;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery, Points, Weight};
 
 impl Client {
-    /// ListSource an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
+    /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
     /// own `limit` is ignored. Without a limit that is all that paging reaches. Other endpoints answer with one request.
     ///
     /// A row that moved to a later page while paging comes once.

@@ -170,7 +170,7 @@ impl Client {
         finish(synced, outcome).map(|(synced, _)| synced)
     }
 
-    /// ListSource the closed buckets of a request again and tells what differs from what is kept; with `replace`, keeps what
+    /// Asks for the closed buckets of a request again and reports what differs from what is kept; with `replace`, keeps what
     /// the service says now.
     ///
     /// # Errors

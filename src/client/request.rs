@@ -323,6 +323,6 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
     }
 }
 
-mod nothing;
+mod empty_window;
 #[cfg(test)]
 mod tests;

@@ -147,7 +147,7 @@ impl EventStream {
     }
 
     /// What the service's lists say of the channels: whether it has their symbols, in their categories, with data of their
-    /// kinds. ListSource what [`Client::look_up`] asks, as it does; to be called before [`EventStream::open`].
+    /// kinds. Asks what [`Client::look_up`] asks, and as it does; to be called before [`EventStream::open`].
     ///
     /// # Errors
     /// [`super::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have, with the nearest that it has.
