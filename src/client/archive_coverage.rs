@@ -1,6 +1,6 @@
 //! What an archive lacks of a call, and where what it keeps begins and ends.
 
-use super::archived::key;
+use super::archive_sync::key;
 use super::error::ClientError;
 use super::points_requests::PointsRequests;
 use super::request::PointsRequest;

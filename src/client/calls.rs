@@ -5,8 +5,8 @@ use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream;
 
+use super::archive_sync::{Checked, Synced, read_archive};
 use super::archive_writes::blocking;
-use super::archived::{Checked, Synced, read_archive};
 use super::error::{Cause, ClientError, ErrorKind, Partial};
 use super::inner::{Client, ClientInner};
 use super::listed::Listed;

@@ -4,8 +4,8 @@
 mod address;
 mod analytics;
 mod archive_coverage;
+mod archive_sync;
 mod archive_writes;
-mod archived;
 mod argument_values;
 mod assemble;
 mod body_reader;
@@ -38,7 +38,7 @@ mod typos;
 mod vintages;
 
 pub use archive_coverage::{edge, missing};
-pub use archived::{Checked, Synced, read_archive};
+pub use archive_sync::{Checked, Synced, read_archive};
 pub use calls::{Each, Fetched, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
