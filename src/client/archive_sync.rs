@@ -10,11 +10,11 @@ use super::archive_writes::{
     release,
 };
 use super::assemble::assemble;
+use super::call_run::{Amount, CallRun, Progress};
 use super::error::{ClientError, ErrorKind, Partial};
 use super::inner::{Client, ClientInner};
 use super::plan::{Plan, check_weight};
 use super::request::PointsRequest;
-use super::run::{Amount, CallRun, Progress};
 use super::slicing::{cut, slices_to_fill};
 use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, KeyWriter, Revision, Scan, gaps, is_wanted, within};
 use crate::clock::{UnixNanos, Window};

@@ -7,13 +7,13 @@ use futures::stream;
 
 use super::archive_sync::{Checked, Synced, read_archive};
 use super::archive_writes::blocking;
+use super::call_run::{Amount, CallRun, PARALLEL, Progress};
 use super::error::{Cause, ClientError, ErrorKind, Partial};
 use super::inner::{Client, ClientInner};
 use super::listed::Listed;
 use super::plan::Plan;
 use super::points_requests::{PointsRequests, named};
 use super::request::PointsRequest;
-use super::run::{Amount, CallRun, PARALLEL, Progress};
 use super::slicing::slices_of;
 use super::tiers::{Terms, TierCut, TierWait};
 use crate::archive::points::{Archive, ArchiveFault, ArchiveKey};

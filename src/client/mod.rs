@@ -9,6 +9,7 @@ mod archive_writes;
 mod argument_values;
 mod assemble;
 mod body_reader;
+mod call_run;
 mod calls;
 mod config;
 mod content_encoding;
@@ -28,7 +29,6 @@ mod points;
 mod points_requests;
 mod request;
 mod retry;
-mod run;
 mod slicing;
 mod stream;
 mod tiers;
@@ -39,6 +39,7 @@ mod vintages;
 
 pub use archive_coverage::{edge, missing};
 pub use archive_sync::{Checked, Synced, read_archive};
+pub use call_run::{HowFar, Progress};
 pub use calls::{Each, Fetched, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
@@ -49,7 +50,6 @@ pub use pace::{BudgetView, Registry};
 pub use plan::{Plan, PlannedRequest};
 pub use points_requests::{PointsRequests, Subjects};
 pub use request::{PointsArguments, PointsRequest};
-pub use run::{HowFar, Progress};
 pub use stream::{
     Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, TradeSeries,
     TradeTable, Trades, nanoseconds,

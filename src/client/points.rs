@@ -7,11 +7,11 @@ use futures::stream;
 
 use super::assemble::assemble;
 use super::body_reader;
+use super::call_run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
 use super::plan::{Plan, PlannedRequest};
 use super::request::PointsRequest;
-use super::run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::slicing::slices_of;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
