@@ -11,9 +11,9 @@ mod gap;
 mod queue;
 mod record;
 mod seen;
+mod series_cache;
 mod session;
 mod socket;
-mod texts;
 
 pub use backoff::{Backoff, Pause};
 pub use batch::{TradeSeries, TradeTable, Trades};

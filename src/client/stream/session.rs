@@ -14,8 +14,8 @@ use super::common::{Common, Standing};
 use super::gap::{Gap, ServiceTime, StreamItem};
 use super::record::Recorder;
 use super::seen::SeenEvents;
+use super::series_cache::SeriesCache;
 use super::socket::{ClientSocket, open};
-use super::texts::Texts;
 use crate::archive::ArchiveError;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::Transport;
@@ -60,7 +60,7 @@ pub(super) struct Session {
     standing: watch::Sender<Standing>,
     pub(super) seen: SeenEvents,
     /// Series of trades and of liquidations, by their texts.
-    pub(super) texts: [Texts; 2],
+    pub(super) texts: [SeriesCache; 2],
     /// Trades or liquidations that were not handed on yet.
     pub(super) pending: Trades,
     /// Those to which none is added any more.

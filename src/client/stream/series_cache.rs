@@ -14,7 +14,7 @@ const MOST: usize = 8_192;
 const LONGEST: usize = 2_048;
 
 /// A series as it was spelt.
-pub(super) struct Spelt {
+pub(super) struct CachedSeries {
     pub(super) text: Box<[u8]>,
     /// Its place in the stream's table.
     pub(super) place: u32,
@@ -24,19 +24,19 @@ pub(super) struct Spelt {
 
 /// Series that a connection's trades, or its liquidations, were of so far.
 #[derive(Default)]
-pub(super) struct Texts {
-    known: Vec<Spelt>,
+pub(super) struct SeriesCache {
+    known: Vec<CachedSeries>,
     by_text: HashMap<Box<[u8]>, usize>,
     last: usize,
 }
 
-impl Texts {
+impl SeriesCache {
     /// The text of the series that came last.
     pub(super) fn likely(&self) -> &[u8] {
         self.known.get(self.last).map_or(&[], |spelt| &spelt.text)
     }
 
-    pub(super) fn at(&self, index: usize) -> &Spelt {
+    pub(super) fn at(&self, index: usize) -> &CachedSeries {
         &self.known[index]
     }
 
@@ -45,7 +45,7 @@ impl Texts {
         if text.len() > LONGEST {
             return None;
         }
-        let is_it = |spelt: &Spelt| *spelt.text == *text;
+        let is_it = |spelt: &CachedSeries| *spelt.text == *text;
         if self.known.get(self.last).is_some_and(is_it) {
             return Some(self.last);
         }
@@ -59,7 +59,7 @@ impl Texts {
                 let market = seen.market(name, word("type"), word("exchange"), word("symbol"));
                 let place = table.place(&fields)?;
                 self.by_text.insert(text.into(), self.known.len());
-                self.known.push(Spelt { text: text.into(), place, market });
+                self.known.push(CachedSeries { text: text.into(), place, market });
                 self.known.len() - 1
             }
             None => return None,
