@@ -4,8 +4,8 @@
 mod backoff;
 mod batch;
 mod common;
-mod cost;
 mod event;
+mod frame_memory;
 mod frames;
 mod gap;
 mod queue;
