@@ -3,11 +3,11 @@
 
 mod backoff;
 mod batch;
-mod common;
 mod event;
 mod frame_memory;
 mod frames;
 mod gap;
+mod options;
 mod queue;
 mod record;
 mod seen;
@@ -17,9 +17,9 @@ mod socket;
 
 pub use backoff::{Backoff, Pause};
 pub use batch::{TradeSeries, TradeTable, Trades};
-pub use common::StreamOptions;
 pub use event::{Event, nanoseconds};
 pub use gap::{Gap, StreamItem};
+pub use options::StreamOptions;
 pub use queue::{Overflow, Taken};
 
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use self::common::{Common, Standing};
+use self::options::{Standing, StreamShared};
 use self::queue::StreamQueue;
 use self::record::Recorder;
 use self::session::Session;
@@ -70,7 +70,7 @@ impl StreamState {
 
 /// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it ends its connections.
 pub struct EventStream {
-    common: Arc<Common>,
+    common: Arc<StreamShared>,
     channels: BTreeMap<Family, Vec<Channel>>,
     /// How the connections stand; empty before they are made.
     standing: Mutex<Vec<watch::Receiver<Standing>>>,
@@ -105,7 +105,7 @@ impl Client {
         let queue = StreamQueue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
         let table = batch::SharedTable::default();
-        let common = Common { client, options, queue, recorder, table, reconnects, broken };
+        let common = StreamShared { client, options, queue, recorder, table, reconnects, broken };
         Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }

@@ -10,8 +10,8 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::batch::Trades;
-use super::common::{Common, Standing};
 use super::gap::{Gap, ServiceTime, StreamItem};
+use super::options::{Standing, StreamShared};
 use super::record::Recorder;
 use super::seen::SeenEvents;
 use super::series_cache::SeriesCache;
@@ -54,7 +54,7 @@ struct Lost {
 
 /// A connection that is kept up.
 pub(super) struct Session {
-    pub(super) common: Arc<Common>,
+    pub(super) common: Arc<StreamShared>,
     pub(super) family: Family,
     channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
@@ -76,7 +76,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(
-        common: Arc<Common>,
+        common: Arc<StreamShared>,
         family: Family,
         channels: Vec<Channel>,
         standing: watch::Sender<Standing>,

@@ -51,7 +51,7 @@ impl Default for StreamOptions {
 pub(super) type Standing = Option<Result<(), ClientError>>;
 
 /// What the stream and its connections share.
-pub(super) struct Common {
+pub(super) struct StreamShared {
     pub(super) client: Arc<ClientInner>,
     pub(super) options: StreamOptions,
     pub(super) queue: StreamQueue,
