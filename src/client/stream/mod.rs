@@ -3,6 +3,7 @@
 
 mod backoff;
 mod batch;
+mod deduplication;
 mod event;
 mod frame_memory;
 mod frames;
@@ -10,7 +11,6 @@ mod gap;
 mod options;
 mod queue;
 mod record;
-mod seen;
 mod series_cache;
 mod session;
 mod socket;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::batch::SharedTable;
-use super::seen::{SeenEvents, SeenMarket};
+use super::deduplication::{SeenEvents, SeenMarket};
 
 /// Series that are looked through one by one; beyond them a table of hashes is faster.
 const FEW: usize = 16;

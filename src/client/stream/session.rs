@@ -10,10 +10,10 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::batch::Trades;
+use super::deduplication::SeenEvents;
 use super::gap::{Gap, ServiceTime, StreamItem};
 use super::options::{Standing, StreamShared};
 use super::record::Recorder;
-use super::seen::SeenEvents;
 use super::series_cache::SeriesCache;
 use super::socket::{ClientSocket, open};
 use crate::archive::ArchiveError;

@@ -10,9 +10,9 @@ const REMEMBERED: usize = 200_000;
 
 /// The hash of a key that is one.
 #[derive(Default)]
-struct AsItIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for IdentityHasher {
     fn write(&mut self, _: &[u8]) {}
 
     fn write_u64(&mut self, key: u64) {
@@ -38,7 +38,7 @@ pub(super) struct SeenEvents {
     before: Identities,
 }
 
-type Identities = HashSet<u64, BuildHasherDefault<AsItIs>>;
+type Identities = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 impl SeenEvents {
     /// Whether an event is new; it then no longer is.
