@@ -10,7 +10,7 @@ use super::inner::ClientInner;
 use super::log::{self, Attempt, LogLevel, LogRecord};
 use super::pace::{Patience, Permit};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
-use super::transport::WholeAnswer;
+use super::transport::HttpAnswer;
 use super::transport_error::TransportError;
 use crate::clock::UnixSecond;
 use crate::protocol::wire::USAGE_PATH;
@@ -166,7 +166,7 @@ impl ClientInner {
     async fn read<R: BodyReader>(
         &self,
         permit: Permit,
-        answer: WholeAnswer,
+        answer: HttpAnswer,
         reading: R,
     ) -> Result<(R::Value, Option<UnixSecond>), Failed> {
         if answer.status == 200 {

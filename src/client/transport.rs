@@ -40,7 +40,7 @@ pub(super) struct Transport {
     dialect: Option<Arc<Dialect>>,
     read_timeout: Duration,
     max_body: u64,
-    way: Way,
+    way: ConnectionSettings,
     /// Time that an attempt may take.
     timeout: Duration,
     /// The service's clock in the latest answer that had it, and when that came.
@@ -50,13 +50,13 @@ pub(super) struct Transport {
 }
 
 /// How connections are made, the same for requests and for streams.
-struct Way {
+struct ConnectionSettings {
     proxy: Option<Proxy>,
     loopback: bool,
     certificates: Vec<Certificate>,
 }
 
-impl Way {
+impl ConnectionSettings {
     fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
         let proxy = config.proxy.as_ref().map(|proxy| {
             Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
@@ -84,7 +84,7 @@ impl Way {
 }
 
 /// A whole answer.
-pub(super) struct WholeAnswer {
+pub(super) struct HttpAnswer {
     pub status: u16,
     /// What its headers said about the budget.
     pub budget: BudgetHeaders,
@@ -101,7 +101,7 @@ impl Transport {
         let key_name = key_name(&config.dialect)?;
         let dialect = config.dialect.translates().then(|| Arc::new(config.dialect.clone()));
         let url = base_url(&config.base_url)?;
-        let way = Way::new(config, &url)?;
+        let way = ConnectionSettings::new(config, &url)?;
         let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
         // gzip is unpacked here, because a body may be of several members.
         let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
@@ -167,7 +167,7 @@ impl Transport {
     }
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
-    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, TransportError> {
+    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
         let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
@@ -185,7 +185,7 @@ impl Transport {
         } else {
             self.refusal(&mut response).await?
         };
-        Ok(WholeAnswer { status, budget, retry_after: wait, date, refusal })
+        Ok(HttpAnswer { status, budget, retry_after: wait, date, refusal })
     }
 
     async fn body<R: BodyReader>(
