@@ -123,7 +123,7 @@ impl Session {
             Message::Binary(bytes) => bytes,
             _ => return Ok(None),
         };
-        let cost = cost::of_text(&bytes);
+        let cost = frame_memory::of_text(&bytes);
         if cost > MOST_OF_A_FRAME {
             self.malformed(&too_much(cost), &bytes).await?;
             return Ok(None);
