@@ -135,7 +135,7 @@ pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
 }
 
 /// Files are read and written beside the connections, not in their way.
-pub(super) async fn aside<T: Send + 'static>(
+pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()));
@@ -148,7 +148,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce(&Archive, &ArchiveKey) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let (archive, key) = (archive.clone(), key.clone());
-    aside(move || work(&archive, &key)).await
+    run_blocking(move || work(&archive, &key)).await
 }
 
 /// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
@@ -165,7 +165,7 @@ pub(super) async fn on_writer(
     mut writer: KeyWriter,
     work: impl FnOnce(&mut KeyWriter) -> Result<(), ArchiveFault> + Send + 'static,
 ) -> Result<KeyWriter, ArchiveFault> {
-    aside(move || work(&mut writer).map(|()| writer)).await
+    run_blocking(move || work(&mut writer).map(|()| writer)).await
 }
 
 /// Work with a shared writer. The work has it too: a task that is dropped meanwhile does not take the writer from under it.
@@ -174,7 +174,7 @@ pub(super) async fn on_shared<T: Send + 'static>(
     work: impl FnOnce(&mut KeyWriter) -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let mut guard = Arc::clone(writer).lock_owned().await;
-    aside(move || work(&mut guard)).await
+    run_blocking(move || work(&mut guard)).await
 }
 
 /// Lets other writers have the key at once. The lock of a writer that is only dropped is given up a little later, or, where the process

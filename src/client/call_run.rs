@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct HowFar {
+pub struct ProgressUpdate {
     /// Requests that were answered.
     pub done: usize,
     /// All requests of the call.
@@ -43,7 +43,7 @@ pub struct HowFar {
 
 /// Called after each answer, and every now and then while nothing arrives. `Break` ends the call: it sends nothing more and
 /// waits for no answer, but what arrived before counts as in a call of which some requests failed.
-pub type Progress = Arc<dyn Fn(&HowFar) -> ControlFlow<()> + Send + Sync>;
+pub type Progress = Arc<dyn Fn(&ProgressUpdate) -> ControlFlow<()> + Send + Sync>;
 
 /// Requests and their summed weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -168,14 +168,14 @@ impl<'a> CallRun<'a> {
 
     fn report(&self) {
         let Some(on_progress) = self.on_progress.as_ref().filter(|_| !*self.ended.borrow()) else { return };
-        let how_far = self.how_far();
-        if how_far.requests > 0 && on_progress(&how_far).is_break() {
+        let update = self.update();
+        if update.requests > 0 && on_progress(&update).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             self.ended.send_replace(true);
         }
     }
 
-    fn how_far(&self) -> HowFar {
+    fn update(&self) -> ProgressUpdate {
         let counts = self.counts();
         let (expected, done) = (counts.expected, counts.done);
         let unpaid = expected.weight.saturating_sub(counts.settled);
@@ -187,7 +187,7 @@ impl<'a> CallRun<'a> {
         let budget = if unpaid > Weight::ZERO { self.inner.pacer.refill(unpaid).max(waiting) + each } else { 0.0 };
         let left = if missing == 0 { 0.0 } else { budget.max(each * missing.div_ceil(PARALLEL) as f64) };
         let Amount { requests, weight } = expected;
-        HowFar { done: done.requests, requests, weight_done: done.weight, weight, rows, waiting, left }
+        ProgressUpdate { done: done.requests, requests, weight_done: done.weight, weight, rows, waiting, left }
     }
 }
 

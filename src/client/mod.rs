@@ -39,7 +39,7 @@ mod vintages;
 
 pub use archive_coverage::{edge, missing};
 pub use archive_sync::{Checked, Synced, read_archive};
-pub use call_run::{HowFar, Progress};
+pub use call_run::{Progress, ProgressUpdate};
 pub use calls::{Each, Fetched, archive_key, call_failure, first_kept, read_archive_all};
 pub use config::{BudgetScope, Config, Jitter, Now};
 pub use dialect::read_dialect;
