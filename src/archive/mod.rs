@@ -2,6 +2,7 @@
 //! HTTP of its own.
 
 mod arrow_table;
+mod atomic_file;
 mod error;
 mod lines_file;
 mod own_file;
@@ -12,8 +13,10 @@ mod plain_file;
 pub mod points;
 mod table;
 mod text_file;
-mod whole;
 
+pub use atomic_file::Unplaced;
+#[cfg(feature = "service")]
+pub(crate) use atomic_file::sweep;
 pub use error::ArchiveError;
 pub use lines_file::LinesFile;
 #[cfg(feature = "service")]
@@ -26,6 +29,3 @@ pub use parquet_write::{ParquetWriter, write_parquet};
 pub use plain_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
-pub use whole::Unplaced;
-#[cfg(feature = "service")]
-pub(crate) use whole::sweep;
