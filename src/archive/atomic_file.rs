@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::error::ArchiveError;
-use super::plain_file::plain;
+use super::regular_file::plain;
 
 /// How the names of files begin that are not whole yet; the name of the file to be follows, and letters and digits by chance.
 const UNFINISHED: &str = ".unfinished-";

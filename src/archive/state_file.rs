@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use super::plain_file::open_regular;
+use super::regular_file::open_regular;
 
 const LINK: &str = "a link, and none is followed here: put a file, or nothing, in its place";
 const NO_FILE: &str = "no file: put a file, or nothing, in its place";
