@@ -24,11 +24,11 @@ mod partition;
 mod past;
 mod path_names;
 mod placing;
+mod raw_values;
 mod reading;
 mod revision;
 mod rows;
 mod scan;
-mod sent;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::protocol::{Field, SeriesId, Shape};
 
 /// A column of values as they were sent, and where a file holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sent {
+pub(super) struct RawValues {
     /// The column of records that it stands in, if in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     within: Option<String>,
@@ -26,7 +26,7 @@ pub(super) struct Sent {
 }
 
 /// The same series with columns of a kind, and how to make those as they were sent again.
-pub(super) fn lay(series: &Series) -> (Series, Vec<Sent>) {
+pub(super) fn lay(series: &Series) -> (Series, Vec<RawValues>) {
     let mut sent = Vec::new();
     let mut laid = Series { columns: Vec::new(), ..series.clone() };
     laid.columns = lay_columns(&series.columns, None, &series.id, &mut sent);
@@ -37,7 +37,7 @@ fn lay_columns(
     columns: &[(ColumnName, Column)],
     within: Option<&str>,
     id: &SeriesId,
-    sent: &mut Vec<Sent>,
+    sent: &mut Vec<RawValues>,
 ) -> Vec<(ColumnName, Column)> {
     let mut laid: Vec<(ColumnName, Column)> = Vec::new();
     let free = |laid: &[(ColumnName, Column)], mut name: String| {
@@ -55,7 +55,7 @@ fn lay_columns(
         match column {
             Column::Raw(raw) => {
                 let of_its_kind = alone(name, raw, id);
-                let mut entry = Sent {
+                let mut entry = RawValues {
                     within: within.map(str::to_owned),
                     field: name.to_string(),
                     known: raw.known,
@@ -111,7 +111,7 @@ fn alone(name: &ColumnName, raw: &Raw, id: &SeriesId) -> Option<(String, Column)
 
 /// Makes the columns as they were sent again. An error says what of it does not fit. `None` is a file of before such columns
 /// were described: fields that no table knows are taken as they would have been sent.
-pub(super) fn restore(series: &mut Series, sent: Option<&[Sent]>) -> Result<(), String> {
+pub(super) fn restore(series: &mut Series, sent: Option<&[RawValues]>) -> Result<(), String> {
     let fields: &[Field] = series.data_type().map_or(&[], |known| known.spec().fields);
     let Some(sent) = sent else {
         let known = |name: &str| name == LEVELS || name == SPLIT || fields.iter().any(|field| field.column == name);
@@ -140,7 +140,7 @@ pub(super) fn restore(series: &mut Series, sent: Option<&[Sent]>) -> Result<(), 
     Ok(())
 }
 
-fn restore_one(columns: &mut Vec<(ColumnName, Column)>, rows: usize, one: &Sent) -> Result<(), String> {
+fn restore_one(columns: &mut Vec<(ColumnName, Column)>, rows: usize, one: &RawValues) -> Result<(), String> {
     let mut take = |name: &String| {
         let place = columns.iter().position(|(known, column)| known == name && !matches!(column, Column::Raw(_)));
         place.map(|place| columns.remove(place).1).ok_or_else(|| format!("column {name} is not there"))
