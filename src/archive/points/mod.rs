@@ -8,6 +8,7 @@
 mod about;
 mod archive;
 mod checksum;
+mod column_buffers;
 mod commit;
 mod compact;
 mod consistent;
@@ -23,7 +24,6 @@ mod part_file;
 mod partition;
 mod past;
 mod path_names;
-mod placing;
 mod raw_values;
 mod reading;
 mod revision;
