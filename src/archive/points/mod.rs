@@ -5,8 +5,8 @@
 //! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
 //! vintages, unfinished files and what was set aside.
 
-mod about;
 mod archive;
+mod archive_info;
 mod checksum;
 mod column_buffers;
 mod commit;

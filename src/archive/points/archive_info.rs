@@ -19,7 +19,7 @@ const FORMAT: &str = "marketpoints archive";
 const TRIES: usize = 5;
 
 #[derive(Serialize, Deserialize)]
-struct AboutArchive {
+struct ArchiveInfo {
     format: String,
     version: u32,
     source: String,
@@ -28,7 +28,7 @@ struct AboutArchive {
     check: Option<String>,
 }
 
-impl AboutArchive {
+impl ArchiveInfo {
     fn new(source: &str) -> Self {
         let check = sha256(format!("{FORMAT}\n{VERSION}\n{source}").as_bytes());
         Self { format: FORMAT.to_owned(), version: VERSION, source: source.to_owned(), check: Some(check) }
@@ -99,7 +99,7 @@ impl Archive {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         // By its checksum it is ours and of this version, whatever a flipped bit made of the rest.
         let is_right =
-            |source: &str| text("check").map(|check| AboutArchive::new(source).check.as_deref() == Some(check));
+            |source: &str| text("check").map(|check| ArchiveInfo::new(source).check.as_deref() == Some(check));
         let is_ours = text("source").and_then(is_right) == Some(true);
         if value.get("format").and_then(Value::as_str).is_some_and(|format| format != FORMAT) {
             if is_ours {
@@ -113,7 +113,7 @@ impl Archive {
             }
             return fault(FileState::Newer, "an archive of a newer version of marketpoints; update this one");
         }
-        Ok(match serde_json::from_value::<AboutArchive>(value) {
+        Ok(match serde_json::from_value::<ArchiveInfo>(value) {
             Ok(about) if about.version == VERSION && (is_ours || about.check.is_none()) => {
                 FoundSource::Source { source: about.source, is_checked: is_ours, found }
             }
@@ -206,7 +206,7 @@ impl Archive {
     }
 
     fn write_about(&self, source: &str, owner: &str, seen: &Version) -> Result<(), ArchiveFault> {
-        let bytes = serde_json::to_vec_pretty(&AboutArchive::new(source))
+        let bytes = serde_json::to_vec_pretty(&ArchiveInfo::new(source))
             .map_err(|error| ArchiveFault::access(&file(), &error))?;
         if *seen != Version::Absent {
             return self.store.stage(owner, &file(), bytes)?.place(seen).map(|_| ());
