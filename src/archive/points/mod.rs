@@ -7,6 +7,7 @@
 
 mod archive;
 mod archive_info;
+mod as_of;
 mod checksum;
 mod column_buffers;
 mod commit;
@@ -22,7 +23,6 @@ mod ledger;
 mod pack;
 mod part_file;
 mod partition;
-mod past;
 mod path_names;
 mod raw_values;
 mod reading;
@@ -37,6 +37,7 @@ mod vintage;
 mod vintages;
 
 pub use archive::Archive;
+pub use as_of::Replaced;
 pub use compact::Compacted;
 pub use consistent::{Consistency, Inconsistency};
 pub use coverage::{gaps, within};
@@ -44,7 +45,6 @@ pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
-pub use past::Replaced;
 pub use revision::{Cell, Revision, revisions};
 pub use scan::{Scan, is_wanted};
 pub use verify::{Content, FileProblem, Verification};
