@@ -5,7 +5,7 @@ use super::checksum::sha256;
 use super::coverage::{add_all, gaps};
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
-use super::known::{KnownBuckets, shared, without};
+use super::known_since::{KnownBuckets, shared, without};
 use super::ledger::KeyLedger;
 use super::partition::touches;
 use super::rows::{joined, keep};

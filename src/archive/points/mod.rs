@@ -18,7 +18,7 @@ mod edges;
 mod fault;
 mod key;
 mod key_writer;
-mod known;
+mod known_since;
 mod ledger;
 mod pack;
 mod part_file;

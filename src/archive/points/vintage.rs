@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::known::{KnownBuckets, shared};
+use super::known_since::{KnownBuckets, shared};
 use super::ledger::{KeyLedger, LedgerPart, Vintage};
 use super::part_file::{PartFileKind, bytes_of, contents, examine_of};
 use super::revision::revisions;
