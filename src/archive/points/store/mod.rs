@@ -4,7 +4,7 @@
 
 mod address;
 mod background;
-mod contest;
+mod conflict_retry;
 mod errors;
 mod folder;
 mod lease;
@@ -14,7 +14,7 @@ mod secrets;
 mod watch;
 
 pub(super) use address::Address;
-pub(super) use contest::Contest;
+pub(super) use conflict_retry::ConflictRetry;
 pub(super) use folder::Folder;
 pub(super) use objects::Objects;
 pub(super) use operations::{ArchiveStore, Found, Lock, Staged, Version, own};

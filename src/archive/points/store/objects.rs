@@ -16,7 +16,7 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutO
 
 use super::address::Address;
 use super::background;
-use super::contest::{Contest, ContestPause};
+use super::conflict_retry::{ConflictRetry, RetryPause};
 use super::errors::{fault, is_bucket_missing};
 use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
 use super::secrets::Secrets;
@@ -44,7 +44,7 @@ struct ObjectsInner {
     /// Time without a sign of life after which a writer counts as gone.
     lease: Duration,
     clock: SharedClock,
-    pause: ContestPause,
+    pause: RetryPause,
     /// Locks that others have.
     watches: Mutex<HashMap<String, LockWatch>>,
     /// Whether the store was seen to refuse what it must.
@@ -79,7 +79,7 @@ impl Objects {
         opened: Arc<dyn ObjectStore>,
         lease: Duration,
         clock: SharedClock,
-        pause: ContestPause,
+        pause: RetryPause,
     ) -> Self {
         let opened = Mutex::new((std::process::id(), opened));
         let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
@@ -298,7 +298,7 @@ impl ArchiveStore for Objects {
         Ok(()) // there are no unfinished objects
     }
 
-    fn wait_for_turn(&self, contest: &mut Contest) -> bool {
+    fn wait_for_turn(&self, contest: &mut ConflictRetry) -> bool {
         contest.wait(&*self.inner.clock, &self.inner.pause)
     }
 

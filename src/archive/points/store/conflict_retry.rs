@@ -15,18 +15,18 @@ const OFTEN: u32 = 20;
 const LONG: i64 = 60 * SECOND;
 
 /// Waits; a test passes one that moves its clock.
-pub(in crate::archive::points) type ContestPause = Arc<dyn Fn(Duration) + Send + Sync>;
+pub(in crate::archive::points) type RetryPause = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// A change that is begun anew when another writer came before.
 #[derive(Debug, Default)]
-pub(in crate::archive::points) struct Contest {
+pub(in crate::archive::points) struct ConflictRetry {
     late: u32,
     since: Option<UnixNanos>,
 }
 
-impl Contest {
+impl ConflictRetry {
     /// Another one came before: waits; `false` when it is time to give up.
-    pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &ContestPause) -> bool {
+    pub(super) fn wait(&mut self, clock: &dyn Clock, pause: &RetryPause) -> bool {
         let now = clock.now();
         let since = *self.since.get_or_insert(now);
         if self.late >= OFTEN && now.since(since) >= LONG {
