@@ -3,13 +3,13 @@
 //! an object store, where a change goes through only while what it is based on still stands.
 
 mod address;
-mod background;
 mod conflict_retry;
 mod errors;
 mod folder;
 mod lease;
 mod objects;
 mod operations;
+mod runtime;
 mod secrets;
 mod watch;
 

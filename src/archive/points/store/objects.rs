@@ -15,10 +15,10 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use super::address::Address;
-use super::background;
 use super::conflict_retry::{ConflictRetry, RetryPause};
 use super::errors::{fault, is_bucket_missing};
 use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
+use super::runtime;
 use super::secrets::Secrets;
 use super::watch::LockWatch;
 
@@ -134,7 +134,7 @@ impl Objects {
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
         let future = work(self.opened()?, self.path(name)?);
-        background::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
+        runtime::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
     }
 
     /// As [`Objects::ask`] of what may not be there.
@@ -231,7 +231,7 @@ impl ArchiveStore for Objects {
         let store = self.opened()?;
         let paths = names.iter().map(|name| self.path(name)).collect::<Result<Vec<_>, _>>()?;
         let all = join_all(paths.into_iter().map(|path| get(Arc::clone(&store), path)));
-        let all = background::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
+        let all = runtime::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
         names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
     }
 
