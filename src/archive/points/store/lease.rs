@@ -15,10 +15,10 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
+use super::lock_watch::LockWatch;
 use super::objects::Objects;
 use super::operations::{ArchiveStore, Found, Lock, Version, own};
 use super::runtime;
-use super::watch::LockWatch;
 
 use crate::archive::points::fault::ArchiveFault;
 

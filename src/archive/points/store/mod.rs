@@ -7,11 +7,11 @@ mod conflict_retry;
 mod errors;
 mod folder;
 mod lease;
+mod lock_watch;
 mod objects;
 mod operations;
 mod runtime;
 mod secrets;
-mod watch;
 
 pub(super) use address::Address;
 pub(super) use conflict_retry::ConflictRetry;

@@ -17,10 +17,10 @@ use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutO
 use super::address::Address;
 use super::conflict_retry::{ConflictRetry, RetryPause};
 use super::errors::{fault, is_bucket_missing};
+use super::lock_watch::LockWatch;
 use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
 use super::runtime;
 use super::secrets::Secrets;
-use super::watch::LockWatch;
 
 use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
