@@ -12,7 +12,7 @@ mod cells;
 mod measure;
 mod packed;
 mod paint;
-mod place;
+mod pixel_coverage;
 mod regroup;
 
 pub use cells::{LevelSide, RaggedLevels, RasterError, Viewport, VolumeField};
