@@ -18,9 +18,9 @@ from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
 from .answers import Over
 from .beyond import Beyond, More
+from .explorer import Explorer
 from .grounds import Ground, View
 from .reduced import Bubbles
-from .shown import Explorer
 
 __all__ = ["Explorer", "explore", "explorer_of"]
 
