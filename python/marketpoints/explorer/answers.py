@@ -16,7 +16,7 @@ from ..plots.words import amount_unit, bare, price_label
 from .beyond import More
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
 from .grounds import Ground, View
-from .newest import Newest
+from .latest_task import Newest
 from .reduced import Bubbles, Trace, candles_between, nearby
 
 if TYPE_CHECKING:
