@@ -17,9 +17,9 @@ from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
 from .answers import Over
-from .beyond import Beyond, More
 from .explorer import Explorer
 from .grounds import Ground, View
+from .loading import Beyond, More
 from .reduced import Bubbles
 
 __all__ = ["Explorer", "explore", "explorer_of"]

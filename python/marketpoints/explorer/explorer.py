@@ -10,8 +10,8 @@ from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from ..errors import InvalidRequest
 from .answers import Answers, Over
-from .beyond import More
 from .grounds import Ground, View
+from .loading import More
 
 __all__ = ["Explorer"]
 
