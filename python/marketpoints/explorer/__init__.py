@@ -17,8 +17,8 @@ from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
 from .answers import Over
+from .base_layer import Ground, View
 from .explorer import Explorer
-from .grounds import Ground, View
 from .loading import Beyond, More
 from .reduced import Bubbles
 

@@ -13,8 +13,8 @@ from ..errors import Error, InvalidRequest
 from ..plots.ink import DOWN, UP
 from ..plots.palette import THEMES
 from ..plots.words import amount_unit, bare, price_label
+from .base_layer import Ground, View
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
-from .grounds import Ground, View
 from .latest_task import Newest
 from .loading import More
 from .reduced import Bubbles, Trace, candles_between, nearby

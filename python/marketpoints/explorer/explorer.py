@@ -10,7 +10,7 @@ from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from ..errors import InvalidRequest
 from .answers import Answers, Over
-from .grounds import Ground, View
+from .base_layer import Ground, View
 from .loading import More
 
 __all__ = ["Explorer"]

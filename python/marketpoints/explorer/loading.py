@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from .. import _engine
 from ..common.times import SECOND, iso
 from ..errors import Error, InvalidRequest, NotArchivedError
-from .grounds import Ground, View
+from .base_layer import Ground, View
 
 __all__ = ["Beyond", "Buys", "More", "Reads"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..plots.palette import THEMES
 from .answers import MILLI, SIDES, Answers, Asked
+from .base_layer import View
 from .colours import NORMS, palette
-from .grounds import View
 
 __all__ = ["page"]
 

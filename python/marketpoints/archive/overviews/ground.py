@@ -8,7 +8,7 @@ from typing import Any
 from ... import _engine
 from ...common.times import SECOND
 from ...errors import Error
-from ...explorer.grounds import Ground, Part, View
+from ...explorer.base_layer import Ground, Part, View
 from ...explorer.reduced import Trace
 from ...plots.pixels import Pixels
 from ...plots.words import amount_unit, bare, identity_of, title
