@@ -10,7 +10,7 @@ import pytest
 
 import marketpoints as mp
 from bodies import START, body, candles, heatmap, stamp
-from marketpoints.explorer.answers import Asked
+from marketpoints.explorer.messages import Asked
 from marketpoints.plots import rankings
 
 mpl.use("agg")

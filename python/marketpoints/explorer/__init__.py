@@ -16,10 +16,10 @@ from ..plots.candles import is_candles
 from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
-from .answers import Over
 from .base_layer import Ground, View
 from .explorer import Explorer
 from .loading import Beyond, More
+from .messages import Over
 from .reduced import Bubbles
 
 __all__ = ["Explorer", "explore", "explorer_of"]

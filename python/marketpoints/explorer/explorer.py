@@ -9,9 +9,9 @@ from ..common.display import safe_repr
 from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from ..errors import InvalidRequest
-from .answers import Answers, Over
 from .base_layer import Ground, View
 from .loading import More
+from .messages import Answers, Over
 
 __all__ = ["Explorer"]
 

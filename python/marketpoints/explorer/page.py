@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..plots.palette import THEMES
-from .answers import MILLI, SIDES, Answers, Asked
 from .base_layer import View
 from .colours import NORMS, palette
+from .messages import MILLI, SIDES, Answers, Asked
 
 __all__ = ["page"]
 
