@@ -14,7 +14,7 @@ import pytest
 import marketpoints as mp
 from bodies import BOOK, START, body, candles, heatmap, stamp
 from children import run
-from marketpoints.explorer.reduced import Bubbles
+from marketpoints.explorer.downsampling import Bubbles
 
 if "CI" not in os.environ:  # there nothing is skipped
     pytest.importorskip("anywidget")

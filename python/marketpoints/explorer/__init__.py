@@ -17,10 +17,10 @@ from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
 from .base_layer import Ground, View
+from .downsampling import Bubbles
 from .explorer import Explorer
 from .loading import Beyond, More
 from .messages import Over
-from .reduced import Bubbles
 
 __all__ = ["Explorer", "explore", "explorer_of"]
 

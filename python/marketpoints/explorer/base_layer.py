@@ -11,7 +11,7 @@ from ..plots.cells import mass
 from ..plots.overlays import middles
 from ..plots.pixels import Pixels
 from ..plots.words import amount_unit, bare, identity_of, title
-from .reduced import Trace, candles_between
+from .downsampling import Trace, candles_between
 
 if TYPE_CHECKING:
     import numpy as np

@@ -15,9 +15,9 @@ from ..plots.palette import THEMES
 from ..plots.words import amount_unit, bare, price_label
 from .base_layer import Ground, View
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
+from .downsampling import Bubbles, Trace, candles_between, nearby
 from .latest_task import Newest
 from .loading import More
-from .reduced import Bubbles, Trace, candles_between, nearby
 
 if TYPE_CHECKING:
     import numpy as np

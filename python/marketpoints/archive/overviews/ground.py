@@ -9,7 +9,7 @@ from ... import _engine
 from ...common.times import SECOND
 from ...errors import Error
 from ...explorer.base_layer import Ground, Part, View
-from ...explorer.reduced import Trace
+from ...explorer.downsampling import Trace
 from ...plots.pixels import Pixels
 from ...plots.words import amount_unit, bare, identity_of, title
 from .files import Written
