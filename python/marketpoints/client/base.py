@@ -22,7 +22,7 @@ from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
 from ..stream.channels import Channels, parts_of
-from .emptiness import why_nothing
+from .empty_answers import why_nothing
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
 

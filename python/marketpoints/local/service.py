@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
-from ..client.emptiness import last_day
+from ..client.empty_answers import last_day
 from ..common.arguments import archive_engine, between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
