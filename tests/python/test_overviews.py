@@ -282,7 +282,6 @@ def test_a_day_that_cannot_be_read_keeps_its_overview_and_says_so(archive, explo
 
 
 def test_days_are_forgotten_where_there_are_too_many(archive, explored, monkeypatch):
-    from marketpoints.archive.overviews import ground
 
     archive.build_overviews(*BOOKS, **DEPTH)
     monkeypatch.setattr(ground, "MOST_KEPT", 60_000)

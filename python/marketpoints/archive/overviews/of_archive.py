@@ -209,7 +209,7 @@ class Explorable(Inventory):
                 "archive.build_overviews(…) with the same arguments makes them"
             )
         from ...explorer import explorer_of
-        from .ground import Days, Detail, layers
+        from .detail_levels import Days, Detail, layers
 
         several = layers(filled)
         shown = kept.coarsest(filled, several[0].seconds, several[0].pieces[0][0])
