@@ -282,6 +282,7 @@ def test_a_day_that_cannot_be_read_keeps_its_overview_and_says_so(archive, explo
 
 
 def test_days_are_forgotten_where_there_are_too_many(archive, explored, monkeypatch):
+    from marketpoints.archive.overviews import detail_levels
 
     archive.build_overviews(*BOOKS, **DEPTH)
     monkeypatch.setattr(detail_levels, "MOST_KEPT", 60_000)
