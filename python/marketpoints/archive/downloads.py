@@ -158,7 +158,7 @@ class Downloads(Inventory):
             false where anything was refused or failed.
 
         Raises:
-            InvalidRequest: The universe cannot be right, no market passes its filters, or it weighs too much.
+            InvalidRequest: The universe is not valid, no market passes its filters, or it weighs too much.
             AuthenticationError: The service does not know the key, found before anything is paid. Where the key ends in
                 the middle of a run, the series that are left are ``failed``.
             ArchiveError: The archive holds another service's data.
@@ -201,7 +201,7 @@ class Downloads(Inventory):
             universe: As for :meth:`sync_all`.
 
         Raises:
-            InvalidRequest: The universe cannot be right, or no market passes its filters.
+            InvalidRequest: The universe is not valid, or no market passes its filters.
             ArchiveError: The archive holds another service's data.
         """
         asks, wanted = _client(client, "plan_all"), universe_of(universe)

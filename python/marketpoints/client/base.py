@@ -122,7 +122,7 @@ class Connection(Caller):
                 the service recommends a size (weight 0, asked once for a market and kept).
 
         Raises:
-            InvalidRequest: A setting is missing or cannot be right.
+            InvalidRequest: A setting is missing or is not valid.
         """
         # An address may hold a password.
         hidden = {

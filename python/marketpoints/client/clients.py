@@ -96,7 +96,7 @@ class Client(
                 there, which takes a small part of the time of single events; everything else comes as it is.
 
         Raises:
-            InvalidRequest: A channel cannot be right, or cannot be recorded; found before anything is sent.
+            InvalidRequest: A channel is not valid, or cannot be recorded; found before anything is sent.
         """
         return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
 

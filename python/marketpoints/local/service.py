@@ -280,7 +280,7 @@ class LocalService:
             settings: Further settings of :class:`~marketpoints.Client`.
 
         Raises:
-            InvalidRequest: There is no such key, or a setting cannot be right.
+            InvalidRequest: There is no such key, or a setting is not valid.
         """
         made = Client(**{**self._settings(tier), **settings})
         made._data_end = self._ending()

@@ -120,7 +120,7 @@ class Universe:
             common: What every block has that does not say otherwise: the keys of a block.
 
         Raises:
-            InvalidRequest: A key is unknown or missing, or a value cannot be right; the message begins with the key's
+            InvalidRequest: A key is unknown or missing, or a value is not valid; the message begins with the key's
                 path, such as ``series[1].interval``.
         """
         if series is None or not isinstance(series, Mapping):

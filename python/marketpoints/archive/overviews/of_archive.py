@@ -43,7 +43,7 @@ class Kept:
         named: Further arguments.
 
     Raises:
-        InvalidRequest: An argument cannot be right, or the window is one.
+        InvalidRequest: An argument is not valid, or the window is one.
         SelectionError: It is several.
         NotArchivedError: Nothing of it is kept.
     """
