@@ -1,4 +1,4 @@
-//! The prediction-market analytics endpoints (service.md 4.3): fixed weights, one plan, one rule book.
+//! The prediction-market analytics endpoints (service.md 4.3): fixed weights, Advanced tier.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ pub(super) fn routes() -> Router<Arc<ServiceState>> {
     })
 }
 
-/// What is refused, in this order: no key (401), a plan below Advanced (403), parameters that break a rule (400), no
-/// budget (429). Nothing of it costs anything.
+/// Refuses, in this order: no key (401), a tier below Advanced (403), invalid parameters (400), no budget (429). A
+/// refused request costs nothing.
 async fn answer(
     spec: &'static AnalyticsSpec,
     state: Arc<ServiceState>,

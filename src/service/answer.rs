@@ -1,4 +1,4 @@
-//! How a route comes to its answer: who asks, the computation within its bounds, errors on their way out.
+//! What the routes share: the caller, running a computation within its limits, errors as responses.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
 
-/// The caller, put into a request's extensions when its key is known.
+/// The caller, added to a request's extensions once its key is looked up.
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) Option<Arc<Access>>);
 
-/// The budget that a response's body tells, put into its extensions so that the headers tell the same.
+/// The budget in a response's body, added to its extensions so that the headers agree with it.
 #[derive(Clone)]
 pub(super) struct BudgetOfBody(pub(super) Usage);
 
-/// What a route gives.
+/// The return type of a route.
 pub(super) type RouteAnswer = Result<Response<Body>, Refused>;
 
-/// An error on its way out, and the budget that it goes by, where it does.
+/// An error to be sent, with the budget it was decided on, if any.
 pub(super) struct Refused(ErrorBody, Option<BudgetOfBody>);
 
 impl<E: Into<ErrorBody>> From<E> for Refused {
@@ -63,7 +63,7 @@ impl From<MarketError> for ErrorBody {
     }
 }
 
-/// The holder of the key; the message never repeats what was sent.
+/// The holder of the key, or 401. The message never repeats what was sent.
 pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     access.ok_or_else(|| {
         let message = format!("no known API key came with the request; send it in the header {KEY_HEADER}");
@@ -71,18 +71,18 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     })
 }
 
-/// How much work an answer is.
+/// How expensive an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerWork {
-    /// Some milliseconds: it never waits for others that are more.
+    /// A few milliseconds: never queued behind more expensive answers.
     Light,
-    /// As most.
+    /// Most answers.
     Usual,
-    /// A second or more: some room is kept from it.
+    /// A second or more: never takes all the permits.
     Long,
 }
 
-/// Stops work when it is dropped.
+/// Cancels the computation when dropped.
 struct Stopping(Stop);
 
 impl Drop for Stopping {
@@ -91,9 +91,9 @@ impl Drop for Stopping {
     }
 }
 
-/// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
-/// in time keeps the charge: errors, panics and late answers cost nothing. Work of which nobody waits for the answer any
-/// more, because it is late or its asker hung up, stops soon.
+/// Runs a computation off the threads that serve connections, with a bounded number at a time. Only an answer that was
+/// made in time is charged: errors, panics and timeouts cost nothing. A computation whose caller no longer waits
+/// (timeout or disconnect) is cancelled.
 pub(super) async fn compute<F, T>(
     state: &ServiceState,
     charge: Option<Charge>,
@@ -120,7 +120,7 @@ where
         let task = tokio::task::spawn_blocking(move || {
             let market = source.current()?;
             let body = work(&market.stopped_by(&stop))?;
-            // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
+            // Charged here and not by the waiting side: for a caller that hangs up, the work was still done.
             charge.as_deref().inspect(|charge| charge.keep());
             Ok((body, permit, long))
         });
@@ -130,7 +130,7 @@ where
             ))
         })?;
         let held = state.response_memory.hold(body.into()).await;
-        // Only now may the next computation start: answers that wait for room hold further ones back.
+        // Only now may the next computation start, so that answers waiting for memory hold back further ones.
         drop((permit, long));
         held.ok_or_else(stopped)
     };
@@ -152,7 +152,7 @@ where
     answered
 }
 
-/// Waits until who asks has hung up.
+/// Waits until the caller has disconnected.
 async fn hung_up() {
     match CURRENT_CONNECTION.try_with(Arc::clone) {
         Ok(connection) => connection.hung_up().await,
@@ -160,14 +160,14 @@ async fn hung_up() {
     }
 }
 
-/// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
-/// Only for what is known to be short: until it is done, the connections of this thread wait.
+/// Runs a computation on the current thread, which is cheaper for a short answer than handing it to another thread.
+/// Only for computations known to be short: the other connections of this thread wait meanwhile.
 pub(super) async fn compute_here<T: Into<MadeBody>>(
     state: &ServiceState,
     charge: Charge,
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
-    // An error, and a panic, drop the charge, which gives the weight back.
+    // An error or a panic drops the charge, which refunds it.
     let market = state.source.current()?;
     let body = work(&market)?;
     drop(market);

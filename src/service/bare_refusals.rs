@@ -1,7 +1,7 @@
-//! Bodies for the refusals that hyper writes by itself. A head that it cannot read never reaches a route: hyper answers it
-//! with a status and nothing more. This wrapper of the connection puts the service's date into such an answer and an error
-//! body behind it on its way out; it reads nothing of what peers send. Where the refusal leaves in one piece with an earlier
-//! answer, of a peer that sent several requests at once, it stays without either.
+//! Error bodies for the refusals that hyper sends by itself. A request head that hyper cannot parse never reaches a
+//! route: hyper answers it with a bare status. This wrapper around the connection adds the service's date and an error
+//! body to such an answer as it is written. It reads nothing of what peers send. A refusal that is written in one piece
+//! with an earlier answer (pipelined requests) is left as it is.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,12 +14,12 @@ use crate::protocol::ErrorBody;
 
 const NO_BODY: &str = "content-length: 0\r\n";
 
-/// A connection whose bare refusals get a date and a body.
+/// A connection that adds a date and a body to bare refusals.
 pub(super) struct ExplainedRefusals<T> {
     inner: T,
-    /// What time it is for the service, as the header `Date` spells it.
+    /// The service's time in the format of the header `Date`.
     date: Box<dyn Fn() -> Option<HeaderValue> + Send>,
-    /// What is still to be written of a refusal.
+    /// The part of a refusal that is not written yet.
     pending: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl<T> ExplainedRefusals<T> {
 }
 
 impl<T: Write + Unpin> ExplainedRefusals<T> {
-    /// Writes what is pending.
+    /// Writes the pending bytes.
     fn drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.pending.is_empty() {
             let written = ready!(Pin::new(&mut self.inner).poll_write(context, &self.pending))?;
@@ -58,7 +58,7 @@ impl<T: Write + Unpin> Write for ExplainedRefusals<T> {
         ready!(self.drain(context))?;
         match explained(bytes, &self.date) {
             Some(whole) => {
-                // Taken over here; flushing writes it.
+                // Accepted here; written by the next flush.
                 self.pending = whole;
                 Poll::Ready(Ok(bytes.len()))
             }
@@ -93,8 +93,8 @@ impl<T: Write + Unpin> Write for ExplainedRefusals<T> {
     }
 }
 
-/// A bare refusal with its date and body; `None` for anything else. The service's own answers always have a body, except to HEAD,
-/// and then they tell its length.
+/// A bare refusal with date and body added; `None` for anything else. The service's own answers always have a body, or,
+/// to HEAD, a `Content-Length` other than 0.
 fn explained(bytes: &[u8], date: impl Fn() -> Option<HeaderValue>) -> Option<Vec<u8>> {
     if !bytes.starts_with(b"HTTP/1.1 4") || !bytes.ends_with(b"\r\n\r\n") {
         return None;

@@ -1,4 +1,4 @@
-//! What ties a request to its connection.
+//! A request's handle on its connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use tokio::sync::watch;
 use super::connection_slots::ConnectionSlot;
 use super::tcp_io::ConnectionWatch;
 
-/// How long a peer that has ended its side of the connection is still answered: one that has said all it will does that as
-/// one that hangs up does.
+/// How long a peer that has closed its sending side is still answered: a peer that has only finished sending cannot be
+/// distinguished from one that has disconnected.
 const ANSWERED_AFTER_END: Duration = Duration::from_secs(1);
 
 tokio::task_local! {
-    /// The connection of the request under way.
+    /// The connection of the current request.
     pub(super) static CURRENT_CONNECTION: Arc<ConnectionHandle>;
 }
 
-/// What a request knows of its connection, put into its extensions. Who keeps it keeps the connection's slot: an upgraded
-/// connection outlives its request.
+/// The connection as its requests see it, added to their extensions. Whoever holds it holds the connection's slot: an
+/// upgraded connection outlives its request.
 pub(super) struct ConnectionHandle {
-    /// Who is at the other end.
+    /// The peer's address.
     pub(super) peer: IpAddr,
     pub(super) stop: watch::Receiver<bool>,
     pub(super) slot: Arc<ConnectionSlot>,
@@ -31,27 +31,27 @@ pub(super) struct ConnectionHandle {
 impl ConnectionHandle {
     /// Waits until the service stops.
     pub(super) async fn stopped(&self) {
-        // An error means that nobody can stop it any more, which is a stop too.
+        // An error means that the sender is gone, which counts as a stop.
         let _ = self.stop.clone().wait_for(|stop| *stop).await;
     }
 
-    /// Waits until the peer has surely hung up.
+    /// Waits until the peer is taken to be disconnected.
     pub(super) async fn hung_up(&self) {
         self.watch.ended().await;
         tokio::time::sleep(ANSWERED_AFTER_END).await;
     }
 
-    /// The connection waits, for a key or anything else: others may have its slot.
+    /// The connection is idle, so it may be closed to make room for another.
     pub(super) fn waits(&self) {
         self.slot.waits();
     }
 
-    /// The connection has something to do: its slot is its own.
+    /// The connection is busy, so it may not be closed to make room.
     pub(super) fn busy(&self) {
         self.slot.busy();
     }
 
-    /// Ends when the connection has to make room, which it only has to while it waits.
+    /// Completes when the connection must close to make room, which happens only while it is idle.
     pub(super) async fn closing(&self) {
         self.slot.closing().await;
     }

@@ -1,4 +1,4 @@
-//! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
+//! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, graceful shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,12 +23,12 @@ use super::responses::is_dropped;
 use super::tcp_io::TcpIo;
 use super::write_timeout::WriteTimeout;
 
-/// Largest head of a request.
+/// Largest request head.
 const MAX_HEAD: usize = 64 * 1024;
-/// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
+/// Pause after a failed accept, which mostly means that file descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves connections until told to stop, then lets requests under way finish within the grace.
+/// Serves connections until `stop`, then lets requests in progress finish within the grace period.
 pub(super) async fn serve(
     listener: TcpListener,
     handler: Arc<RequestHandler>,
@@ -40,7 +40,7 @@ pub(super) async fn serve(
     loop {
         let accepting = async {
             let accepted = listener.accept().await;
-            // Accepted first: a full house makes room for somebody who is there, and for nobody else.
+            // Accepted first: an idle connection is closed only when another one needs its slot.
             match accepted {
                 Ok((stream, peer)) => slots.take().await.map(|slot| (stream, peer, slot)),
                 Err(_) => None,
@@ -65,10 +65,10 @@ pub(super) async fn serve(
     drop(listener);
     let finish = async {
         while connections.join_next().await.is_some() {}
-        // Connections that took another protocol are tasks of their own.
+        // Upgraded connections are tasks of their own.
         slots.all_free().await;
     };
-    // What is still open after the grace is cut when the set is dropped.
+    // Connections still open after the grace period are cut when the set is dropped.
     let _ = tokio::time::timeout(limits.grace, finish).await;
 }
 
@@ -80,14 +80,15 @@ async fn serve_one(
     mut stop: watch::Receiver<bool>,
     slot: ConnectionSlot,
 ) {
-    // Answers are written whole; waiting to fill a packet only delays them. A socket that refuses still works.
+    // Answers are written in full at once, so waiting to fill a packet only delays them. If setting it fails, the
+    // socket still works.
     let _ = stream.set_nodelay(true);
     let slot = Arc::new(slot);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
-    // A peer that has said all it will still waits for its answers.
+    // A peer that has closed its sending side still gets its answers.
     http.half_close(true);
-    // The date of every answer is that of the service's clock.
+    // The date of every answer comes from the service's clock.
     http.auto_date_header(false);
     let asked = Arc::clone(&slot);
     let dates = Arc::clone(&handler);
@@ -103,7 +104,7 @@ async fn serve_one(
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
             }
-            // What took another protocol goes on.
+            // An upgraded connection stays open.
             let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
             Ok(response.map(|body| ResponseBody::new(body, (!goes_on).then_some(asked))))
         }
@@ -112,13 +113,13 @@ async fn serve_one(
     let connection =
         http.serve_connection(ExplainedRefusals::new(timed, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
-    // A connection that fails concerns its peer alone, who has noticed.
+    // A failed connection concerns only its peer, who has noticed.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = slot.closing() => return,
         _ = stop.wait_for(|stop| *stop) => {}
     }
-    // hyper alone would wait for the rest of a head of which some bytes came.
+    // hyper alone would wait for the rest of a partly received head.
     if !slot.is_waiting() {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;

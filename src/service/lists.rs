@@ -30,8 +30,8 @@ pub(super) fn routes() -> Router<Arc<ServiceState>> {
     })
 }
 
-/// What is refused, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one: a
-/// server error, as on the live service (section 7).
+/// Refuses, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one (a server
+/// error, as on the live service, section 7).
 async fn answer(
     row: &'static ListEndpoint,
     state: Arc<ServiceState>,

@@ -1,7 +1,7 @@
-//! The local service: an HTTP front for a market (service.md 4, 5, 7 and 8; supplement 2 and 6).
-//! Routes, keys, tiers, limits and error bodies live here; what the answers hold is the market's business.
+//! The local service: an HTTP server for a market (service.md 4, 5, 7 and 8; supplement 2 and 6). Routes, keys, tiers,
+//! limits and error bodies are here; the data come from the market.
 //!
-//! It never prints, has no route that changes anything, and keys leave it only by [`RunningService::keys`].
+//! It prints nothing, no route changes anything, and keys can only be read by [`RunningService::keys`].
 
 mod access;
 mod analytics;

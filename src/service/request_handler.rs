@@ -29,12 +29,12 @@ use crate::clock::UnixSecond;
 use crate::protocol::ErrorBody;
 use crate::protocol::wire::KEY_HEADER;
 
-/// Longest path and query that is read.
+/// Longest path and query that is accepted.
 pub(super) const MAX_TARGET: usize = 16 * 1024;
-/// Longest body that is read, and thrown away, to reach the next request of the connection.
+/// Longest body that is read and discarded, so that the connection can be used for its next request.
 const MAX_BODY: usize = 64 * 1024;
 
-/// What every request passes on its way to its route and back.
+/// Handles every request: checks, routing, headers, log and journal.
 pub(super) struct RequestHandler {
     state: Arc<ServiceState>,
     routes: TowerToHyperService<Router>,
@@ -76,7 +76,7 @@ impl RequestHandler {
         response
     }
 
-    /// The response, and whose key it was. A request that breaks the rules of the transport is refused before its key is looked at.
+    /// The response, and whose key it was. A malformed request is refused before its key is looked up.
     async fn serve(
         &self,
         connection: Arc<ConnectionHandle>,
@@ -107,15 +107,14 @@ impl RequestHandler {
         (response, access)
     }
 
-    /// The service's time as the header `Date` spells it.
+    /// The service's time in the format of the header `Date`.
     pub(super) fn date(&self) -> Option<HeaderValue> {
         date(self.state.clock.second())
     }
 }
 
 impl ServiceState {
-    /// A response with its date, which is the service's own time: a client that goes by it knows which buckets are closed
-    /// here.
+    /// Adds the service's own time as the date, by which a client can see which buckets are closed here.
     fn dated(&self, mut response: Response<Body>) -> Response<Body> {
         if let Some(date) = date(self.clock.second()) {
             response.headers_mut().insert(DATE, date);
@@ -124,10 +123,10 @@ impl ServiceState {
     }
 }
 
-/// A second as the header `Date` spells it; before 1970 that is its first.
+/// A second in the format of the header `Date`; times before 1970 become 1970.
 fn date(second: UnixSecond) -> Option<HeaderValue> {
     thread_local! {
-        /// The last one of this thread: of the answers to small requests, thousands have the same.
+        /// The last one of this thread: in a second, thousands of small answers have the same date.
         static LAST: RefCell<Option<(UnixSecond, HeaderValue)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| {
@@ -141,7 +140,7 @@ fn date(second: UnixSecond) -> Option<HeaderValue> {
     })
 }
 
-/// A request that is sound, and what is known of it.
+/// A request that passed the checks, with its key's holder and connection.
 struct CheckedRequest<'a> {
     handler: &'a RequestHandler,
     access: Option<Arc<Access>>,
@@ -171,7 +170,7 @@ impl CheckedRequest<'_> {
     }
 }
 
-/// Answers with a fault.
+/// Answers with an injected fault.
 async fn inject(injected: Injected, checked: CheckedRequest<'_>) -> Response<Body> {
     if !injected.latency.is_zero() {
         tokio::time::sleep(injected.latency).await;
@@ -202,7 +201,7 @@ async fn inject(injected: Injected, checked: CheckedRequest<'_>) -> Response<Bod
         Some(Fault::Drop) => responses::dropped(),
         Some(Fault::Headers(headers)) => {
             let mut response = checked.answer().await;
-            // Checked when the rule was added, so none is left out here.
+            // Checked when the rule was added, so none is skipped here.
             for (name, value) in headers.iter().flat_map(|(name, value)| header(name, value.as_deref())) {
                 match value {
                     Some(value) => drop(response.headers_mut().insert(name, value)),
@@ -232,8 +231,8 @@ fn transport_fault(request: &Request<Incoming>, bound_to: IpAddr) -> Option<Erro
         let message = format!("send the header {KEY_HEADER} once, with one key");
         return Some(ErrorBody::new(400, "INVALID_REQUEST", message));
     }
-    // A page of the web may get its own name resolved to this machine and so reach the service from a browser; the
-    // name that it then sends gives it away.
+    // A web page may make its own host name resolve to this machine and so reach the service from a browser (DNS
+    // rebinding); the `Host` header then names the page's host.
     let named = hosts.first().map(|host| host.to_str().unwrap_or_default());
     let target = request.uri().authority().map(Authority::as_str);
     let foreign = [named, target].into_iter().flatten().any(|name| !is_ours(name, bound_to));
@@ -241,7 +240,7 @@ fn transport_fault(request: &Request<Incoming>, bound_to: IpAddr) -> Option<Erro
         let message = "the header Host names another machine; ask the service by localhost or its own address";
         return Some(ErrorBody::forbidden(message));
     }
-    // A browser lets any page open a WebSocket, and says whose page it is.
+    // A browser lets any page open a WebSocket, and sends the page's origin.
     let origin = request.headers().get(ORIGIN).filter(|_| request.headers().contains_key(UPGRADE));
     let page = origin.map(|origin| origin.to_str().ok().and_then(|origin| origin.split_once("://")));
     let foreign = page.is_some_and(|page| page.is_none_or(|(_, host)| !is_ours(host, bound_to)));
@@ -249,8 +248,8 @@ fn transport_fault(request: &Request<Incoming>, bound_to: IpAddr) -> Option<Erro
         .then(|| ErrorBody::forbidden("a page of another origin may not open the stream"))
 }
 
-/// A request without its body: nothing here reads one. A short one is thrown away; the rest is refused, as is a body of
-/// unknown length, which is what smuggled requests hide in.
+/// Removes a request's body: no route reads one. A short body is read and discarded. A long one is refused, as is one
+/// of unknown length, which request smuggling uses.
 async fn without_body(request: Request<Incoming>, within: Duration) -> Result<Request<Body>, ErrorBody> {
     if request.headers().contains_key(TRANSFER_ENCODING) {
         let message = "this service reads no bodies; send the request without Transfer-Encoding";
@@ -277,13 +276,13 @@ async fn without_body(request: Request<Incoming>, within: Duration) -> Result<Re
     }
 }
 
-/// Tells that the connection ends with this answer: what is left of the request must not be taken for the next one.
+/// Closes the connection after this answer: the rest of the request must not be parsed as the next one.
 fn closing(mut response: Response<Body>) -> Response<Body> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// Whether a `host[:port]` names this machine's loopback or the address that the service is bound to.
+/// Whether a `host[:port]` is this machine's loopback or the address that the service is bound to.
 fn is_ours(name: &str, bound_to: IpAddr) -> bool {
     let Ok(authority) = name.parse::<Authority>() else { return false };
     let host = authority.host();

@@ -1,4 +1,4 @@
-//! The body of an answer under way, which tells its connection's slot when its last piece has been handed over.
+//! A response body that notifies its connection's slot once it has been handed to hyper completely.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,11 +9,10 @@ use hyper::body::{Frame, SizeHint};
 
 use super::connection_slots::ConnectionSlot;
 
-/// A body that hyper drops when it has all of it. What is still to be written then is flushed before the slot waits for
-/// the next request.
+/// hyper drops the body when it has all of it. The bytes not written yet are flushed before the slot becomes idle.
 pub(super) struct ResponseBody {
     body: Body,
-    /// None where the connection takes another protocol after this answer.
+    /// `None` where the connection is upgraded after this answer.
     slot: Option<Arc<ConnectionSlot>>,
 }
 

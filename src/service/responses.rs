@@ -10,10 +10,10 @@ use futures::stream::{self, StreamExt};
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, RESET_HEADER, USED_HEADER};
 use crate::protocol::{ErrorBody, Usage, Weight};
 
-/// Headers of an answer: type, length, date, the four of the budget, one to spare.
+/// Number of headers of an answer: type, length, date, the four of the budget, one spare.
 const HEADERS: usize = 8;
 
-/// A whole JSON body. Its length is known, so it is sent with `Content-Length`.
+/// A JSON response with a known length, so it is sent with `Content-Length`.
 pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = status;
@@ -22,23 +22,23 @@ pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
     response
 }
 
-/// Weight that a request was charged, put into its response's extensions for the access log and the journal.
+/// The weight charged for a request, added to its response's extensions for the access log and the journal.
 #[derive(Clone, Copy)]
 struct Paid(Weight);
 
-/// The weight that a request was charged.
+/// The weight charged for the request.
 pub(super) fn weight_of(response: &Response<Body>) -> Weight {
     response.extensions().get::<Paid>().map_or(Weight::ZERO, |Paid(weight)| *weight)
 }
 
-/// A body that was paid for.
+/// A JSON response to a charged request.
 pub(super) fn paid(body: impl Into<Body>, weight: Weight) -> Response<Body> {
     let mut response = json(StatusCode::OK, body);
     response.extensions_mut().insert(Paid(weight));
     response
 }
 
-/// An error body with its status, and `Retry-After` where the body names a wait.
+/// An error response, with `Retry-After` if the body has one.
 pub(super) fn refusal(error: &ErrorBody) -> Response<Body> {
     let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = json(status, error.to_json());
@@ -48,23 +48,24 @@ pub(super) fn refusal(error: &ErrorBody) -> Response<Body> {
     response
 }
 
-/// Marks a response in whose place the connection is closed.
+/// Marks a response that is not sent: the connection is closed instead.
 #[derive(Clone, Copy)]
 struct Dropped;
 
-/// No response at all: the connection is closed instead.
+/// A response that closes the connection instead.
 pub(super) fn dropped() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(Dropped);
     response
 }
 
-/// Whether the connection is to be closed in this response's place.
+/// Whether to close the connection instead of sending this response.
 pub(super) fn is_dropped(response: &Response<Body>) -> bool {
     response.extensions().get::<Dropped>().is_some()
 }
 
-/// A response whose body breaks off after so many bytes, and at least one before its end; the headers tell its length.
+/// A response whose body ends after so many bytes, at the latest before its last one, with the `Content-Length` of the
+/// full body.
 pub(super) async fn cut(response: Response<Body>, after: usize) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let whole = match to_bytes(body, usize::MAX).await {
@@ -74,7 +75,7 @@ pub(super) async fn cut(response: Response<Body>, after: usize) -> Response<Body
     parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(whole.len()));
     let part = whole.slice(..after.min(whole.len() - 1));
     let broken = async {
-        // Lets the connection send what it has before it learns of the end.
+        // Lets hyper write what it has before it sees the error.
         tokio::task::yield_now().await;
         Err(io::Error::from(io::ErrorKind::ConnectionAborted))
     };
@@ -82,7 +83,7 @@ pub(super) async fn cut(response: Response<Body>, after: usize) -> Response<Body
     Response::from_parts(parts, Body::from_stream(pieces))
 }
 
-/// Inserts the caller's budget as the headers of section 8.5.
+/// Adds the caller's budget as the headers of section 8.5.
 pub(super) fn insert_usage_headers(response: &mut Response<Body>, usage: &Usage) {
     let headers = response.headers_mut();
     for (name, value) in [

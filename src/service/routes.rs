@@ -1,5 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the
-//! description of all these, and the live stream; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the OpenAPI document
+//! and the live stream; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -53,8 +53,8 @@ async fn points(
         state.source.check(&readable.query, now)?;
     }
     if follows_files || state.source.has_block_size(&readable.query) {
-        // Waits for a change of the files, or looks at the last price, so it is no work for this thread; what is computed is
-        // the refusal alone.
+        // May wait for a change of the files, or read the last price, so it must not block this thread. Only the error
+        // is of interest.
         let query = readable.query.clone();
         let check = move |market: &Market| {
             if follows_files {
@@ -71,7 +71,7 @@ async fn points(
         charge.keep();
         return Ok(responses::paid(encode::points(&[], false), weight));
     }
-    // Files that may have to be read are no work for this thread.
+    // Answers that may read files must not block this thread.
     let short = !follows_files && !state.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
         AnswerWork::Long
@@ -116,7 +116,7 @@ async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     Ok(response)
 }
 
-/// HEAD would compute, and charge, a whole answer to tell its length: it is refused as every other method.
+/// HEAD would compute, and charge, a complete answer only for its length: it is refused like every other method.
 async fn only_get(request: Request, next: Next) -> Response<Body> {
     if request.method() == Method::HEAD { not_allowed().await } else { next.run(request).await }
 }

@@ -1,4 +1,4 @@
-//! Starting and stopping: a runtime of its own on threads of its own, so that it works from any thread.
+//! Starting and stopping a service. It has its own runtime and threads, so it works from any thread.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +24,7 @@ use super::state::ServiceState;
 const THREAD_NAME: &str = "marketpoints-service";
 /// Threads that serve connections.
 const WORKERS: usize = 2;
-/// How long a computation that outlived the grace is waited for; it is left behind after that.
+/// How long to wait for a computation that is still running after the grace period; then it is abandoned.
 const LEFT_BEHIND_AFTER: Duration = Duration::from_millis(100);
 
 /// The local service.
@@ -72,7 +72,7 @@ impl Service {
     }
 }
 
-/// The life of the service's first thread: build the runtime, serve, wind down.
+/// The service's first thread: builds the runtime, serves, shuts down.
 fn run(
     listener: TcpListener,
     state: ServiceState,
@@ -94,7 +94,7 @@ fn run(
     match prepare() {
         Err(error) => drop(ready.send(Err(error))),
         Ok((runtime, listener)) => {
-            // Nobody waits any more when the starting thread was ended; then `stopped` closes and so does the service.
+            // If the starting thread is gone, nobody receives this; `stopped` is then closed, which stops the service.
             drop(ready.send(Ok(())));
             let limits = state.limits;
             runtime.block_on(serve(listener, Arc::new(RequestHandler::new(state)), limits, stopped));
@@ -103,7 +103,7 @@ fn run(
     }
 }
 
-/// A service that listens. Dropping it stops it.
+/// A running service. Dropping it stops it.
 pub struct RunningService {
     address: SocketAddr,
     keys: BTreeMap<String, String>,
@@ -115,7 +115,7 @@ pub struct RunningService {
 }
 
 impl RunningService {
-    /// Base address, such as `http://127.0.0.1:43211`. A service on every address is named by its loopback one.
+    /// Base URL, such as `http://127.0.0.1:43211`. For a service bound to every address, it is the loopback one.
     pub fn url(&self) -> String {
         let host = match self.address.ip() {
             IpAddr::V4(any) if any.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -135,35 +135,35 @@ impl RunningService {
         self.keys.clone()
     }
 
-    /// What each key may do, by its name; also of keys of which only the hash is known.
+    /// What each key may do, by its name; includes keys of which only the hash is known.
     pub fn plans(&self) -> BTreeMap<String, Allowance> {
         self.plans.clone()
     }
 
-    /// The switch of its faults, off at first. Nothing that comes over the network reaches it.
+    /// Its fault injection, off at first. It cannot be reached over the network.
     pub fn faults(&self) -> FaultSwitch {
         self.faults.clone()
     }
 
-    /// The last requests and the weight of all.
+    /// The last requests and the total weight.
     pub fn journal(&self) -> Journal {
         self.journal.clone()
     }
 
-    /// Stops it: no new connections, the grace of its limits for requests under way, then the rest is cut. A second call does
-    /// nothing; a call beside another waits for the same end.
+    /// Stops the service: no new connections, the grace period for requests in progress, then the rest is cut. A second
+    /// call does nothing; concurrent calls all wait for the end.
     pub fn stop(&self) {
         self.stop.send_replace(true);
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
-            // A panic of that thread has nothing left to stop.
+            // After a panic of that thread there is nothing left to stop.
             let _ = thread.join();
         }
     }
 }
 
 impl std::fmt::Debug for RunningService {
-    /// Without the keys: what is debugged gets logged.
+    /// Without the keys: debug output gets logged.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("RunningService").field("address", &self.address).finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! What the parts of a service have in common.
+//! State shared by all requests.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ pub(super) struct ServiceState {
     pub(super) clock: SharedClock,
     pub(super) keys: Arc<KeyRing>,
     pub(super) bound_to: IpAddr,
-    /// One permit for each computation that may run at a time.
+    /// One permit per concurrent computation.
     pub(super) computations: Arc<Semaphore>,
-    /// As many more for those that take some milliseconds: a line of others must not hold them up.
+    /// As many again for answers of a few milliseconds, so that they do not queue behind others.
     pub(super) light_computations: Arc<Semaphore>,
-    /// Of the first, one permit for each that may take long: it leaves room for the others.
+    /// A part of `computations`, taken by long ones in addition, so that they leave room for the others.
     pub(super) long_computations: Arc<Semaphore>,
     pub(super) response_memory: ResponseMemory,
     pub(super) limits: ConnectionLimits,

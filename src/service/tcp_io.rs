@@ -1,4 +1,4 @@
-//! A connection whose end can be looked for while nobody reads from it: hyper reads nothing more while it answers.
+//! A TCP stream that can detect a disconnect while nobody reads from it: hyper does not read while it answers.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,16 +15,16 @@ use tokio::time::sleep;
 
 /// Bytes that are read at a time.
 const PORTION: usize = 8 * 1024;
-/// How often the end is looked for behind bytes that wait to be read.
+/// How often to look for a disconnect behind unread bytes.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A connection.
+/// A TCP stream for hyper.
 pub(super) struct TcpIo {
     incoming: Arc<OwnedReadHalf>,
     outgoing: TokioIo<OwnedWriteHalf>,
 }
 
-/// Looks for the end of a connection.
+/// Detects the end of a connection.
 pub(super) struct ConnectionWatch(Weak<OwnedReadHalf>);
 
 impl TcpIo {
@@ -39,11 +39,11 @@ impl TcpIo {
 }
 
 impl ConnectionWatch {
-    /// Ends when the peer has ended its side, as it does when it hangs up.
+    /// Completes when the peer has closed its sending side, as it does when it disconnects.
     pub(super) async fn ended(&self) {
         let Some(incoming) = self.0.upgrade() else { return };
         let stream: &TcpStream = incoming.as_ref().as_ref();
-        // More requests that wait to be read hide the end from a look at the bytes.
+        // Pipelined requests that are not read yet hide the end from a peek.
         while matches!(stream.peek(&mut [0]).await, Ok(1..)) {
             match stream.ready(Interest::READABLE).await {
                 Ok(ready) if !ready.is_read_closed() => sleep(PAUSE).await,

@@ -1,5 +1,5 @@
-//! The time that a peer may take to receive an answer. A peer that reads nothing, or a byte now and then, would hold its
-//! connection and the answer's memory for ever.
+//! Limits the time that a peer may take to read an answer. A peer that reads nothing, or a byte now and then, would
+//! hold its connection and the answer's memory forever.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,16 +13,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::connection_slots::ConnectionSlot;
 use super::limits::ConnectionLimits;
 
-/// A connection whose writing fails when the peer takes too long, and whose slot learns when all is written.
+/// A connection whose writes fail when the peer is too slow, and whose slot is notified when everything is written.
 pub(super) struct WriteTimeout<T> {
     inner: T,
     slot: Option<Arc<ConnectionSlot>>,
     limits: ConnectionLimits,
-    /// Since when the peer takes nothing.
+    /// Since when the peer has read nothing.
     stalled: Option<Instant>,
-    /// Since when the answer at hand has had to wait for the peer at all.
+    /// Since when the current answer has had to wait for the peer.
     slow: Option<Instant>,
-    /// Bytes taken since then.
+    /// Bytes written since then.
     taken: u64,
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -32,7 +32,7 @@ impl<T> WriteTimeout<T> {
         Self { inner, slot, limits, stalled: None, slow: None, taken: 0, alarm: None }
     }
 
-    /// What a write comes to, within the peer's time.
+    /// The outcome of a write, or a timeout.
     fn judge(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match outcome {
             Poll::Pending => {
@@ -95,7 +95,7 @@ impl<T: Write + Unpin> Write for WriteTimeout<T> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.inner).poll_flush(context))?;
-        // hyper flushes when it has nothing more to write: the next answer starts with fresh patience.
+        // hyper flushes when it has nothing more to write: the next answer starts with a fresh limit.
         (self.stalled, self.slow, self.taken, self.alarm) = (None, None, 0, None);
         if let Some(slot) = &self.slot {
             slot.flushed();
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes an answer of `length` bytes to a peer that takes one KiB each `pause`; whether it got all.
+    /// Writes an answer of `length` bytes to a peer that reads one KiB each `pause`.
     async fn send(length: usize, pause: Duration, limits: ConnectionLimits) -> io::Result<()> {
         let (ours, mut theirs) = duplex(1_024);
         let peer = tokio::spawn(async move {
@@ -145,7 +145,7 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    /// Ten seconds of patience, then 1 KiB a second.
+    /// Ten seconds without a byte, then 1 KiB a second.
     fn limits() -> ConnectionLimits {
         ConnectionLimits { stalled_after: seconds(10), least_rate: 1_024, ..ConnectionLimits::default() }
     }
@@ -160,7 +160,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_takes_a_little_now_and_then_is_given_up_too() {
         let begun = Instant::now();
-        // 1 KiB each 5 s against the 1 KiB a second asked for: t seconds earn t / 5 of them, so 10 + t / 5 = t.
+        // 1 KiB each 5 s against the required 1 KiB a second: t seconds earn t / 5, so 10 + t / 5 = t.
         let error = send(1_000_000, seconds(5), limits()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!((11..=15).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
@@ -168,9 +168,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_peer_within_the_limits_gets_all() {
-        // 2 KiB a second for far longer than the patience.
+        // 2 KiB a second for far longer than the allowed pause.
         send(200 * 1_024, Duration::from_millis(500), limits()).await.unwrap();
-        // A pause just short of the patience, early enough to be made good.
+        // A pause just short of the limit, early enough to be made up for.
         send(3 * 1_024, seconds(4), limits()).await.unwrap();
     }
 }

@@ -1,5 +1,5 @@
-//! The service's own description: `OpenAPI` 3.1, made from the tables of the protocol, so that it cannot fall behind them.
-//! It is served without a key at [`OPENAPI_PATH`].
+//! The service's `OpenAPI` 3.1 document, made from the protocol's tables, so that it cannot become outdated. It is
+//! served without a key at [`OPENAPI_PATH`].
 
 mod operations;
 mod parameters;
@@ -29,7 +29,7 @@ pub(super) fn routes() -> Router<Arc<ServiceState>> {
     Router::new().route(OPENAPI_PATH, get(|| async { responses::json(StatusCode::OK, BODY.clone()) }))
 }
 
-/// The description of every service, as [`OPENAPI_PATH`] answers it.
+/// The document, as [`OPENAPI_PATH`] answers it.
 pub fn document() -> Value {
     let tiers: Vec<String> = TIERS
         .iter()

@@ -20,11 +20,11 @@ use crate::protocol::{ErrorBody, ParamError};
 use crate::service::access::Access;
 use crate::service::check::needs_tier;
 
-/// Names of what a subscription may say.
+/// Parameters of a subscription.
 const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];
 
 impl StreamConnection {
-    /// Answers a request. A key that is not known ends the connection, so that nobody tries many on one.
+    /// Answers a call. An unknown key ends the connection, so that nobody can try many keys on one.
     pub(super) async fn answer(&mut self, call: Call) -> Result<(), StreamEnd> {
         let outcome = match call.method.as_str() {
             AUTHENTICATE => match self.authenticate(&call.params) {
@@ -72,7 +72,7 @@ impl StreamConnection {
         self.access.clone().ok_or_else(first)
     }
 
-    /// All of the channels or, when one cannot be, none.
+    /// Subscribes to all of the channels or, if one fails, to none.
     async fn subscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         let access = self.known()?;
         check_options(params)?;
@@ -85,10 +85,10 @@ impl StreamConnection {
                 wanted.push(channel);
             }
         }
-        // Before the source is asked for any: one message has room for hundreds.
+        // Checked before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
         let now = self.state.clock.now();
-        // A store's files may be under change, and be read: no work for a thread that serves connections.
+        // May have to wait for a change of a store's files and read them, so it must not block this thread.
         let state = Arc::clone(&self.state);
         let opening = tokio::task::spawn_blocking(move || {
             let market = state.source.current()?;
@@ -101,7 +101,7 @@ impl StreamConnection {
         Ok(self.channels())
     }
 
-    /// Ends channels; one that is not open is no error, for it is what was asked for.
+    /// Unsubscribes. A channel that is not open is no error.
     fn unsubscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         self.known()?;
         let ended = Channel::list(params)?;
@@ -144,7 +144,7 @@ fn check_family(channel: &Channel, here: Family) -> Result<(), ParamError> {
     Err(ParamError::new("type", problem))
 }
 
-/// Places for so many more channels, all or none.
+/// Permits for so many more channels, all or none.
 fn places(access: &Access, count: usize) -> Result<Vec<OwnedSemaphorePermit>, ErrorBody> {
     let take = |_| Arc::clone(&access.streams).try_acquire_owned().ok();
     let places: Option<Vec<_>> = (0..count).map(take).collect();
@@ -159,7 +159,7 @@ fn refusal(access: &Access, streams: &Semaphore, count: usize) -> ErrorBody {
     }
     let open = (most as usize).saturating_sub(streams.available_permits());
     let plan = access.allowance.name();
-    // Whatever is ended first, more than that there never are.
+    // Whatever was unsubscribed before, there can never be more than that.
     let message = if open == 0 || count > most as usize {
         format!("the plan {plan} has {most} streams a key; {count} were asked for at once: ask for {most} at most")
     } else {

@@ -1,4 +1,4 @@
-//! One connection of the stream, from its opening to its end.
+//! One connection of the stream, from open to close.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::service::access::Access;
 use crate::service::connection_handle::ConnectionHandle;
 use crate::service::state::ServiceState;
 
-/// Market time that is sent at a time. Books are large.
+/// Market time that is sent at a time; shorter for books, which are large.
 const BOOK_STRETCH: i64 = 5 * SECOND;
 const STRETCH: i64 = 60 * SECOND;
-/// How long the end of a connection may take where somebody waits for the place.
+/// How long closing may take when another connection waits for the slot.
 const SHORT_FAREWELL: Duration = Duration::from_millis(200);
-/// Most messages, pings included, that a peer may send before its key.
+/// Most messages, pings included, that a peer may send before it authenticates.
 const MESSAGES_WITHOUT_KEY: u32 = 100;
 
 /// Why a connection ends.
 pub(super) enum StreamEnd {
-    /// The peer went, or the connection broke.
+    /// The peer disconnected, or the connection broke.
     Gone,
     /// The peer sent a close frame, which is to be answered.
     Closed,
-    /// The service ends it: code and reason of the close frame.
+    /// The service closes it: code and reason of the close frame.
     Close(CloseCode, String),
 }
 
@@ -43,21 +43,21 @@ impl StreamEnd {
     }
 }
 
-/// A connection under way.
+/// An open connection.
 pub(super) struct StreamConnection {
     socket: ServerSocket,
     pub(super) family: Family,
     pub(super) state: Arc<ServiceState>,
     pub(super) connection: Arc<ConnectionHandle>,
-    /// Whose key was given.
+    /// The holder of the key, once authenticated.
     pub(super) access: Option<Arc<Access>>,
     pub(super) active: Vec<OpenChannel>,
-    /// When the connection last gained or lost its key or its last channel.
+    /// When the connection was opened, authenticated, or last unsubscribed from a channel.
     pub(super) since: Instant,
-    /// When the peer last said anything.
+    /// When the peer last sent anything.
     heard: Instant,
     pinged: bool,
-    /// Messages that came before the key.
+    /// Messages received before the key.
     without_key: u32,
 }
 
@@ -70,13 +70,13 @@ impl StreamConnection {
     ) -> Self {
         let now = Instant::now();
         let (access, active) = (None, Vec::new());
-        // Whoever has not told a key yet must not keep those out who have one.
+        // Connections that are not authenticated must not take the place of others.
         connection.waits();
         let (pinged, without_key) = (false, 0);
         Self { socket, family, state, connection, access, active, since: now, heard: now, pinged, without_key }
     }
 
-    /// Talks until either side ends it.
+    /// Runs until either side closes.
     pub(super) async fn run(mut self) {
         let within = self.state.stream.farewell_within;
         let (frame, within) = match self.talk().await {
@@ -88,7 +88,7 @@ impl StreamConnection {
                 (Some(CloseFrame { code, reason: reason.into() }), within)
             }
         };
-        // Its channels are free for the key's next connection.
+        // Frees its channels for the key's next connection.
         self.active.clear();
         let _ = timeout(within, part(&mut self.socket, frame)).await;
     }
@@ -98,7 +98,7 @@ impl StreamConnection {
         let mut behind = false;
         let connection = Arc::clone(&self.connection);
         loop {
-            // Before anything is heard: a peer that never falls silent must not put its limits off.
+            // Before reading: the timeouts must also apply to a peer that never stops sending.
             if behind || Instant::now() >= next {
                 self.check_patience().await?;
                 behind = self.send_events().await?;
@@ -110,7 +110,7 @@ impl StreamConnection {
                 () = connection.closing(), if self.access.is_none() => {
                     return Err(StreamEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
                 }
-                // Before the peer, whose message without an end would take all the time that the runtime gives this task.
+                // Before reading: an endless message of the peer would otherwise take all the time of this task.
                 () = sleep_until(next), if !behind => {}
                 message = self.socket.next() => self.hear(message).await?,
                 () = std::future::ready(()), if behind => {}
@@ -132,7 +132,7 @@ impl StreamConnection {
                 Err(answer_to(&error).map_or(StreamEnd::Gone, |(code, reason)| StreamEnd::Close(code, reason)))
             }
             Some(Ok(Message::Close(_))) => Err(StreamEnd::Closed),
-            // The library has an answer ready. It is written at once: those of many pings that nobody reads would pile up.
+            // The library has an answer queued. It is written at once, because the answers to many pings would pile up.
             Some(Ok(Message::Ping(_))) => self.flush().await,
             Some(Ok(Message::Pong(_) | Message::Frame(_))) => Ok(()),
             Some(Ok(Message::Binary(_))) => {
@@ -146,7 +146,7 @@ impl StreamConnection {
         }
     }
 
-    /// Sends a text. A peer that takes nothing for too long is gone, and so is one when the service stops.
+    /// Sends a text. Fails if the peer reads nothing for too long, or when the service stops.
     pub(super) async fn say(&mut self, text: String) -> Result<(), StreamEnd> {
         self.send(Message::Text(text.into())).await
     }
@@ -161,7 +161,7 @@ impl StreamConnection {
         written(deadline, &connection, self.socket.flush()).await
     }
 
-    /// Until when the peer must have taken what is written now.
+    /// The deadline for the peer to read what is written now.
     fn deadline(&self) -> Instant {
         let limits = self.state.stream;
         let deadline = Instant::now() + limits.take_within;
@@ -187,7 +187,7 @@ impl StreamConnection {
         Ok(())
     }
 
-    /// Sends what happened since the last time; whether there is more already.
+    /// Sends the events since the last time; returns whether more are due already.
     async fn send_events(&mut self) -> Result<bool, StreamEnd> {
         let now = self.state.clock.now();
         let Some(produced) = self.active.iter().map(|one| one.subscription.produced_until()).min() else {
@@ -212,7 +212,7 @@ impl StreamConnection {
     }
 }
 
-/// Waits until something is written.
+/// Waits until a write is done.
 async fn written(
     deadline: Instant,
     connection: &ConnectionHandle,
@@ -221,7 +221,7 @@ async fn written(
     tokio::select! {
         written = timeout_at(deadline, writing) => match written {
             Ok(Ok(())) => Ok(()),
-            // A close frame would wait behind what the peer does not take.
+            // A close frame would only queue behind what the peer does not read.
             Ok(Err(_)) | Err(_) => Err(StreamEnd::Gone),
         },
         () = connection.stopped() => Err(StreamEnd::Gone),

@@ -1,4 +1,4 @@
-//! Events as data frames, computed where they hold up no connection.
+//! Events as data frames, computed off the threads that serve connections.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::market::{StreamEvent, Subscription};
 use crate::protocol::stream::{Frame, StreamPoint};
 use crate::service::state::ServiceState;
 
-/// Points of a frame, of what is small.
+/// Points of a frame, for small points.
 const FRAME_POINTS: usize = 50;
-/// Numbers of a frame, of what is large; a single point may have more.
+/// Numbers of a frame, for large points; a single point may have more.
 const FRAME_NUMBERS: usize = 2_000;
 
-/// A channel that is open.
+/// An open channel.
 pub(super) struct OpenChannel {
     pub(super) subscription: Subscription,
-    /// Its place among the streams of the key.
+    /// Its permit among the channels of the key.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
-/// What came of a stretch of time.
+/// The frames of a stretch of time.
 pub(super) struct ProducedFrames {
     pub(super) active: Vec<OpenChannel>,
     pub(super) frames: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) async fn produce(
         for one in &mut active {
             events.extend(market.events(&mut one.subscription, until).ok()?);
         }
-        // Stable: events of one moment stay in the order of the channels.
+        // A stable sort: events of one moment stay in the order of the channels.
         events.sort_by_key(|event| event.at);
         Some(ProducedFrames { active, frames: frames(events)? })
     };

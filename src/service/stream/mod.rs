@@ -1,8 +1,8 @@
-//! The live stream: sockets at the two paths of supplement 7, one connection each, events of the service's own
-//! market as its clock passes them.
+//! The live stream: WebSockets at the two paths of supplement 7. Each sends events of the service's own market as its
+//! clock passes them.
 //!
-//! A connection pulls: it computes a short stretch of time, writes it, and goes on when the peer has taken it. So a slow
-//! peer costs no memory but falls behind, and one that takes nothing at all is closed.
+//! A connection pulls: it computes a short stretch of time, writes it, and continues when the peer has read it. So a
+//! slow peer falls behind but costs no memory, and a peer that reads nothing is disconnected.
 
 mod calls;
 mod connection;
@@ -46,7 +46,7 @@ fn open(
         Ok((response, upgrade)) => {
             // The task holds the handle, and with it the connection's slot, for whose release the shutdown waits.
             drop(tokio::spawn(async move {
-                // An error means that the peer went before the handshake was over.
+                // An error means that the peer disconnected before the handshake was done.
                 if let Ok(upgraded) = upgrade.await {
                     StreamConnection::new(socket::over(upgraded).await, family, state, connection).run().await;
                 }
