@@ -1,4 +1,4 @@
-//! What an archive lacks of a call, and where what it keeps begins and ends.
+//! The windows of a call that an archive lacks, and the first and last row that it holds.
 
 use super::archive_sync::key;
 use super::error::ClientError;
@@ -7,11 +7,11 @@ use super::request::PointsRequest;
 use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, Edge, gaps};
 use crate::clock::{UnixNanos, Window};
 
-/// The windows of bucket starts of each request of a call that an archive was never asked for. An open start or end is that of
-/// what is kept.
+/// The windows (of bucket starts) of each request of a call that were never downloaded into the archive. An open start
+/// or end is that of the archived data.
 ///
 /// # Errors
-/// [`super::ErrorKind::NotArchived`] where nothing is kept of a request that leaves its window open.
+/// [`super::ErrorKind::NotArchived`] where a request has an open window and nothing is archived for it.
 pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(ArchiveKey, Vec<Window>)>, ClientError> {
     let source = archive.source()?.unwrap_or_default();
     let one = |request: &PointsRequest| {
@@ -28,7 +28,7 @@ pub fn missing(archive: &Archive, requests: &PointsRequests) -> Result<Vec<(Arch
     requests.each().iter().map(one).collect()
 }
 
-/// The time of the first or the last row that an archive keeps of a call; `None` where there is none.
+/// The time of the first or the last archived row of a call; `None` where there is none.
 ///
 /// # Errors
 /// [`super::ErrorKind::Archive`] where a file that is read is not what was written.

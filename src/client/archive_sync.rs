@@ -1,5 +1,5 @@
-//! The client and an archive: read-through, sync, refresh. What is archived is not asked again; what arrives is kept at
-//! once, request by request, so that whoever comes after an interruption pays only for the rest.
+//! The client with an archive: read-through, sync, refresh. Archived windows are not requested again. Each answer is
+//! archived at once, so that after an interruption only the rest has to be paid for.
 
 use std::sync::Arc;
 
@@ -22,32 +22,32 @@ use crate::columns::{Series, join};
 use crate::protocol::Weight;
 use crate::weight::Slice;
 
-/// What a sync did.
+/// The result of a sync.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Synced {
-    /// Requests sent that brought an answer.
+    /// Requests that were answered.
     pub requests: usize,
     /// Their summed weight.
     pub weight: Weight,
-    /// Windows of bucket starts that were kept.
+    /// Windows of bucket starts that were archived.
     pub windows: Vec<Window>,
-    /// Rows that were kept.
+    /// Rows that were archived.
     pub rows: usize,
-    /// Files that were set aside, each with what was wrong.
+    /// Damaged files that were moved away, each with the reason.
     pub aside: Vec<String>,
 }
 
-/// What asking again showed.
+/// The result of a refresh.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checked {
-    /// What was sent, and kept if it was to be kept.
+    /// What was requested, and archived unless only compared.
     pub synced: Synced,
-    /// Values that differ from what was kept.
+    /// Values that differ from the archived ones.
     pub revisions: Vec<Revision>,
 }
 
 impl Client {
-    /// Refuses before anything is sent what no sync could keep: the archive that is read through holds another service's data.
+    /// Refuses, before anything is sent, to use an archive that holds another service's data.
     ///
     /// # Errors
     /// [`ErrorKind::Archive`].
@@ -55,7 +55,7 @@ impl Client {
         Ok(self.inner.archive.as_ref().map_or(Ok(()), |archive| archive.check_source(&self.inner.source))?)
     }
 
-    /// What is left to ask when the client reads through an archive; `None` when it does not.
+    /// The slices still to request when the client reads through an archive; `None` without an archive.
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: UnixNanos) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
@@ -64,7 +64,8 @@ impl Client {
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }
 
-    /// The points of a request, through the archive; `None` when the client has none, or the request cannot be kept.
+    /// The points of a request, read through the archive; `None` if the client has no archive, or the request cannot be
+    /// archived.
     pub(super) async fn points_archived(
         &self,
         run: &CallRun<'_>,
@@ -75,7 +76,7 @@ impl Client {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
         let counted = request.counted(window, now);
-        // Whoever finds everything needs no lock, and no right to write.
+        // If everything is archived, neither a lock nor write access is needed.
         if gaps(&blocking(archive, &key, Archive::asked).await?, window).is_empty() {
             let read = blocking(archive, &key, move |archive, key| archive.read(key, window)).await;
             match read {
@@ -83,7 +84,7 @@ impl Client {
                     run.expect(expected, Amount::default())?;
                     return assemble(request, counted, vec![Ok(series)]).map(Some);
                 }
-                Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be mended
+                Err(ArchiveFault::File { .. } | ArchiveFault::NotAsked { .. }) => {} // to be repaired
                 Err(fault) => return Err(fault.into()),
             }
         }
@@ -103,7 +104,7 @@ impl Client {
         });
         let kept = kept.await;
         release(&writer).await;
-        // Files that cannot be read any more take nothing of what was paid for with them.
+        // If an archived file cannot be read any more, what was paid for is still returned.
         let (kept, archived, mut refusal) = match kept {
             Ok((kept, archived)) => (kept, archived, None),
             Err(fault) => (Vec::new(), Vec::new(), Some(fault)),
@@ -111,7 +112,7 @@ impl Client {
         let mut parts = vec![Ok(archived)];
         for answer in answers {
             refusal = refusal.or(answer.fault);
-            // What is not kept, such as the forming bucket, comes as it was answered.
+            // What cannot be archived, such as the forming bucket, is returned as it was answered.
             let rest = gaps(&kept, answer.window);
             parts.push(Ok(only(answer.series, &rest)));
         }
@@ -120,17 +121,18 @@ impl Client {
         match refusal {
             None => Ok(Some(series)),
             Some(fault) => {
-                // Paid for and not kept: whoever catches the error has it.
+                // Paid for but not archived: the error carries it.
                 let results = Partial { results: series, ..Partial::default() };
                 Err(ClientError { partial: Some(Box::new(results)), ..fault.into() })
             }
         }
     }
 
-    /// Downloads what an archive lacks of the closed buckets of a request, and nothing else.
+    /// Downloads the closed buckets of a request that the archive lacks.
     ///
     /// # Errors
-    /// Every kind; what arrived before is kept. [`ErrorKind::Archive`] when the archive cannot be written.
+    /// Every kind; what arrived before the error is archived. [`ErrorKind::Archive`] when the archive cannot be
+    /// written.
     pub async fn sync(
         &self,
         archive: &Archive,
@@ -142,7 +144,7 @@ impl Client {
         run.watched(self.sync_within(&run, archive, request, now, Amount::default())).await
     }
 
-    /// The sync of a request that is one part of a call, which expected it to send `expected`.
+    /// The sync of one request of a call, which expected it to send `expected`.
     pub(super) async fn sync_within(
         &self,
         run: &CallRun<'_>,
@@ -170,8 +172,8 @@ impl Client {
         finish(synced, outcome).map(|(synced, _)| synced)
     }
 
-    /// Asks for the closed buckets of a request again and reports what differs from what is kept; with `replace`, keeps what
-    /// the service says now.
+    /// Requests the closed buckets of a request again and reports what differs from the archive; with `replace`, also
+    /// archives the new values.
     ///
     /// # Errors
     /// As [`Client::sync`].
@@ -187,7 +189,7 @@ impl Client {
         run.watched(self.ask_again_within(&run, archive, request, replace, now, Amount::default())).await
     }
 
-    /// As [`Client::ask_again`], of a request that is one part of a call, which expected it to send `expected`.
+    /// As [`Client::ask_again`], for one request of a call, which expected it to send `expected`.
     pub(super) async fn ask_again_within(
         &self,
         run: &CallRun<'_>,
@@ -202,7 +204,7 @@ impl Client {
         self.inner.learn_limits().await;
         let window = closed(&key, request.window(now, self.inner.tier), now);
         let writer = key_writer(archive, &key).await?;
-        // Who only compares has the files as they are: a damaged one is no reason to forget what it answers for.
+        // A comparison reads the files as they are: it must not drop a damaged file.
         let look =
             move |writer: &mut KeyWriter| if replace { writer.mend(window, true) } else { writer.examine(window) };
         let writer = on_writer(writer, look).await?;
@@ -221,7 +223,7 @@ impl Client {
         Ok(Checked { synced, revisions })
     }
 
-    /// Sends the requests of some slices, several at once, and hands each answer on as it comes.
+    /// Sends the requests of some slices concurrently, and passes each answer on as it arrives.
     async fn send_slices<R: Future<Output = ArchivedAnswer>>(
         &self,
         run: &CallRun<'_>,
@@ -236,7 +238,7 @@ impl Client {
             let kept = take(Arrived { slice: slices[place], weight: requests[place].weight, date, series });
             async move {
                 let kept = kept.await;
-                // What cannot be kept is not worth asking for.
+                // What cannot be archived is not worth requesting.
                 let more = kept.fault.is_none();
                 (kept, more)
             }
@@ -253,12 +255,12 @@ impl Client {
     }
 }
 
-/// The points of a request from an archive alone, as they are kept, or as they were known at a moment.
-/// Where the request leaves its window open, that of the archive holds. With `columns`, those alone, as far as they are there.
+/// The points of a request from the archive alone, in their latest state or as of a moment. An open window is that of
+/// the archived data. With `columns`, only those columns, as far as they exist.
 ///
 /// # Errors
-/// [`ErrorKind::Archive`] where data were never asked, or not known then, with what is there, or where a file is not what
-/// was written.
+/// [`ErrorKind::Archive`] where data were never downloaded, or not known as of the moment (with what is there), or
+/// where a file is not what was written.
 pub fn read_archive(
     archive: &Archive,
     request: &PointsRequest,
@@ -271,7 +273,7 @@ pub fn read_archive(
         }
         series
     };
-    // An archive that holds nothing yet is of no service: what it lacks is the same for all.
+    // An empty archive belongs to no service yet: what it lacks does not depend on the service.
     let key = key(&archive.source()?.unwrap_or_default(), request)?;
     let as_of = as_of.map(UnixNanos::micros);
     let asked = match as_of {
@@ -315,13 +317,13 @@ fn check_allowed(request: &PointsRequest, slices: &[Slice]) -> Result<(), Client
 }
 
 impl ClientInner {
-    /// The archive to read through, and the key of a request that can be kept in it.
+    /// The archive to read through, and the key of a request that can be archived.
     pub(super) fn archived(&self, request: &PointsRequest) -> Option<(&Archive, ArchiveKey)> {
         let archive = self.archive.as_ref()?;
         Some((archive, ArchiveKey::new(&self.source, &request.query)?))
     }
 
-    /// As [`slices_to_fill`] by this client's own terms, unless it weighs more than the request allows.
+    /// As [`slices_to_fill`] with this client's own limits, unless it weighs more than the request allows.
     fn allowed_slices(
         &self,
         request: &PointsRequest,
@@ -333,7 +335,8 @@ impl ClientInner {
         check_allowed(request, &slices).map(|()| slices)
     }
 
-    /// The requests that ask a window again: all of it to `replace` what is kept, else what was asked of it.
+    /// The requests that ask for a window again: all of it to `replace` what is archived, else what was downloaded
+    /// before.
     fn slices_again(
         &self,
         request: &PointsRequest,
@@ -349,7 +352,7 @@ impl ClientInner {
         Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// What [`Client::sync`] would ask now.
+    /// What [`Client::sync`] would send now.
     pub(super) async fn to_sync(
         &self,
         archive: &Archive,
@@ -362,7 +365,7 @@ impl ClientInner {
         slices_to_fill(request, &asked, window, now, self.terms())
     }
 
-    /// What [`Client::ask_again`] would ask now.
+    /// What [`Client::ask_again`] would send now.
     pub(super) async fn to_ask_again(
         &self,
         archive: &Archive,
@@ -395,7 +398,7 @@ fn finish(
         refusal = refusal.or(answer.fault);
     }
     if let Some(fault) = refusal {
-        // Paid for and not kept: whoever catches the error has it.
+        // Paid for but not archived: the error carries it.
         let results = join(not_kept, false).unwrap_or_else(|both| both.series);
         let partial = Some(Box::new(Partial { results, failures, ..Partial::default() }));
         return Err(ClientError { partial, ..fault.into() });

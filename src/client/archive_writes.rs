@@ -1,4 +1,4 @@
-//! Keeping answers: which buckets of an answer are closed, and their way into the archive beside the connections.
+//! Archiving answers: which of their buckets are closed, and writing them without blocking the connections.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::columns::{NO_TIME, Series};
 use crate::protocol::Weight;
 use crate::weight::Slice;
 
-/// A writer that answers take turns with.
+/// A writer that several answers use in turn.
 pub(super) type SharedKeyWriter = Arc<Mutex<KeyWriter>>;
 
-/// One answer: what it was asked for, and what came.
+/// One answer: the requested slice, and what arrived.
 pub(super) struct Arrived {
     pub(super) slice: Slice,
     pub(super) weight: Weight,
@@ -22,11 +22,11 @@ pub(super) struct Arrived {
     pub(super) series: Vec<Series>,
 }
 
-/// What to do with answers.
+/// How to archive answers.
 pub(super) struct ArchiveWork<'a> {
     pub(super) key: &'a ArchiveKey,
     pub(super) now: UnixNanos,
-    /// What was asked before.
+    /// The windows archived before.
     pub(super) before: &'a [Window],
     pub(super) keep: WriteMode,
     /// The client's clock.
@@ -35,35 +35,35 @@ pub(super) struct ArchiveWork<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WriteMode {
-    /// What was not asked before.
+    /// Archive only what was not archived before.
     Gaps,
-    /// Everything, and tell what changed.
+    /// Archive everything, and report the differences.
     All,
-    /// Nothing, only tell what changed.
+    /// Archive nothing, only report the differences.
     Nothing,
 }
 
-/// What became of an answer.
+/// What was done with an answer.
 pub(super) struct ArchivedAnswer {
-    /// What was asked.
+    /// The requested window.
     pub(super) window: Window,
     pub(super) weight: Weight,
-    /// What was kept of it.
+    /// The windows that were archived.
     pub(super) windows: Vec<Window>,
     pub(super) rows: usize,
     pub(super) revisions: Vec<Revision>,
     pub(super) series: Vec<Series>,
-    /// Why it could not be kept.
+    /// Why it could not be archived.
     pub(super) fault: Option<ArchiveFault>,
 }
 
-/// Keeps the closed buckets of an answer. Only what is closed by both clocks, ours and the service's, is closed.
+/// Archives the closed buckets of an answer: those that are closed by both the client's and the service's clock.
 pub(super) async fn keep(writer: &SharedKeyWriter, work: &ArchiveWork<'_>, arrived: Arrived) -> ArchivedAnswer {
     let at = (work.clock)().micros();
     let window = arrived.slice.window;
     let now = arrived.date.map_or(work.now, |date| work.now.min(date.nanos()));
     let mut whole = closed(work.key, window, now);
-    // A grid of another anchor than ours (weeks) shows by its bucket starts.
+    // The service's grid may have another origin than ours (weeks): its bucket starts show it.
     let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| UnixNanos(*time).second().0);
     let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.second().0).min();
     whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
@@ -90,7 +90,7 @@ pub(super) async fn keep(writer: &SharedKeyWriter, work: &ArchiveWork<'_>, arriv
         Ok((changes, only(Vec::clone(&series), &kept).iter().map(Series::len).sum()))
     })
     .await;
-    // Whatever became of it, what was paid for is handed on.
+    // Whatever happened, what was paid for is returned.
     let series = Arc::try_unwrap(paid).unwrap_or_else(|shared| Vec::clone(&shared));
     let kept =
         ArchivedAnswer { window, weight: arrived.weight, windows, rows: 0, revisions: Vec::new(), series, fault: None };
@@ -100,7 +100,7 @@ pub(super) async fn keep(writer: &SharedKeyWriter, work: &ArchiveWork<'_>, arriv
     }
 }
 
-/// Rows without a time belong to no bucket: an archive could never find them again.
+/// Rows without a time belong to no bucket: they could never be found in an archive again.
 fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
     match series.iter().find(|one| one.timestamps.contains(&NO_TIME)) {
         None => Ok(()),
@@ -112,17 +112,17 @@ fn has_times(series: &[Series]) -> Result<(), ArchiveFault> {
     }
 }
 
-/// What of a window is closed at a moment.
+/// The part of a window that is closed at a moment.
 pub(super) fn closed(key: &ArchiveKey, window: Window, now: UnixNanos) -> Window {
     Window { from: window.from, to: window.to.min(key.closed(now.second()).0).max(window.from) }
 }
 
-/// The rows whose bucket starts lie in the windows.
+/// The rows whose bucket starts are in the windows.
 pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     for one in &mut series {
         let inside = |time: i64| {
             let start = UnixNanos(time).second().0;
-            // What has no time cannot be told to lie outside.
+            // Rows without a time are kept: they cannot be known to be outside.
             time == NO_TIME || windows.iter().any(|window| window.from <= start && start < window.to)
         };
         let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(one.timestamps[row])).collect();
@@ -134,7 +134,7 @@ pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     series
 }
 
-/// Files are read and written beside the connections, not in their way.
+/// Runs file access on a blocking thread.
 pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
@@ -151,7 +151,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     run_blocking(move || work(&archive, &key)).await
 }
 
-/// Waits until nobody else writes the key. A task that is dropped while it waits leaves nothing behind.
+/// Waits until no one else writes the key. Cancelling while waiting has no effect on the archive.
 pub(super) async fn key_writer(archive: &Archive, key: &ArchiveKey) -> Result<KeyWriter, ArchiveFault> {
     loop {
         if let Some(writer) = blocking(archive, key, Archive::try_writer).await? {
@@ -168,7 +168,7 @@ pub(super) async fn on_writer(
     run_blocking(move || work(&mut writer).map(|()| writer)).await
 }
 
-/// Work with a shared writer. The work has it too: a task that is dropped meanwhile does not take the writer from under it.
+/// Runs work with a shared writer. The work holds the lock, so cancelling the task does not release it too early.
 pub(super) async fn on_shared<T: Send + 'static>(
     writer: &SharedKeyWriter,
     work: impl FnOnce(&mut KeyWriter) -> Result<T, ArchiveFault> + Send + 'static,
@@ -177,12 +177,12 @@ pub(super) async fn on_shared<T: Send + 'static>(
     run_blocking(move || work(&mut guard)).await
 }
 
-/// Lets other writers have the key at once. The lock of a writer that is only dropped is given up a little later, or, where the process
-/// ends before that, when its time in the store is over.
+/// Releases the key for other writers at once. When a writer is only dropped, its lock is released a little later or,
+/// if the process ends before that, when the lease expires.
 pub(super) async fn release(writer: &SharedKeyWriter) {
     let released = on_shared(writer, |writer| {
         writer.release();
         Ok(())
     });
-    let _ = released.await; // releasing tells no fault, and who broke it off gave up the lock
+    let _ = released.await; // releasing reports no error, and if it was interrupted, the lock is released too
 }

@@ -1,5 +1,5 @@
-//! The values of a market profile's and an option summary's own arguments (service.md 4.1, 8.5): what the service would
-//! refuse is refused before it is planned.
+//! Checks the values of sessions, block lengths and tenors (service.md 4.1, 8.5), so that what the service would refuse
+//! is refused before it is planned.
 
 use super::error::ClientError;
 use crate::protocol::discovery::TENORS;
@@ -8,14 +8,14 @@ use crate::protocol::query::Spelling;
 use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, PointsQuery};
 
-/// What a wire name of a session begins with.
+/// Prefix of the sessions' wire names.
 const SESSION: &str = "TPO_SESSION_";
 const SESSIONS: [&str; 3] = ["daily", "weekly", "monthly"];
 
-/// A session by its short name, such as `daily`, or by a wire name, known or not.
+/// The wire name of a session, from its short name such as `daily` or from a wire name, known or not.
 ///
 /// # Errors
-/// For what is neither, with what was meant.
+/// For anything else, with a suggestion.
 pub(super) fn session(name: &str) -> Result<String, ClientError> {
     if SESSIONS.contains(&name) {
         return Ok(format!("{SESSION}{}", name.to_uppercase()));
@@ -40,7 +40,7 @@ pub(super) fn session(name: &str) -> Result<String, ClientError> {
     Err(ClientError::invalid(format!("session {name:?} is not one of {all}, nor a wire name {SESSION}…{near}")))
 }
 
-/// Refuses block lengths that there are not, and slips of a known tenor. Other tenors pass: the service adds some.
+/// Refuses unknown block lengths, and misspelt tenors. Unknown tenors pass, because the service may add some.
 pub(super) fn check_values(query: &PointsQuery) -> Result<(), ClientError> {
     let profile = DataType::find(&query.data_type) == Some(DataType::TpoAgg);
     if let Some(minutes) = query.block_minutes.filter(|minutes| profile && !BLOCK_MINUTES.contains(minutes)) {
@@ -59,7 +59,7 @@ pub(super) fn check_values(query: &PointsQuery) -> Result<(), ClientError> {
     }
 }
 
-/// The known tenor that is written in another way: `1w`, `one-month`, `TWO_MONTHS`.
+/// The known tenor that is meant by another spelling: `1w`, `one-month`, `TWO_MONTHS`.
 fn meant_tenor(given: &str) -> Option<&'static str> {
     let mut plain = given.to_uppercase().replace(['-', ' ', '_'], "");
     for (long, short) in [("WEEKS", "W"), ("WEEK", "W"), ("MONTHS", "M"), ("MONTH", "M")] {

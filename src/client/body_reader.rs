@@ -1,4 +1,4 @@
-//! What takes the body of a good answer while it arrives.
+//! Readers that take the body of a successful answer as it arrives.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,41 +14,41 @@ use crate::decode::{DecodeError, PointsDecoder};
 use crate::protocol::Dialect;
 use crate::protocol::excerpt::{excerpt, within};
 
-/// Most that an announced length is believed before the bytes come.
+/// Most bytes reserved for an announced length before the body arrives.
 const MAX_RESERVE: u64 = 256 << 20;
-/// Bytes of a body that are decoded together: enough for what a portion costs by itself, little enough for the caches.
+/// Bytes that are decoded together: enough to outweigh the overhead of a call, few enough for the CPU caches.
 const PORTION: usize = 64 << 10;
 
-/// A whole 200 body that does not read.
+/// A complete 200 body that cannot be decoded.
 pub(super) struct Unreadable {
     pub error: ClientError,
-    /// The document ended too early: the transfer was cut.
+    /// The document ended too early: the transfer was cut off.
     pub cut: bool,
 }
 
-/// Takes a body in portions, in order. One reading takes one body: another attempt begins another.
+/// Reads one body in portions, in order. Every attempt uses a new reader.
 pub(super) trait BodyReader: Send {
     type Value: Send;
 
-    /// Before the first portion: how many bytes were announced, if it was told.
+    /// Called before the first portion, with the announced number of bytes, if any.
     fn begin(&mut self, announced: Option<u64>);
 
-    /// The next portion. What is wrong with it is told at the end: only a whole body is judged.
+    /// The next portion. Errors are reported by [`Self::finish`]: only a complete body is judged.
     fn portion(&mut self, bytes: &[u8]);
 
-    /// Most bytes of a body that are worth reading.
+    /// Most bytes of a body that are read.
     const MOST: u64 = u64::MAX;
 
-    /// Why no more of the body can be taken.
+    /// Why reading should stop, if it should.
     fn refusal(&self) -> Option<String> {
         None
     }
 
-    /// What the whole body says.
+    /// The value of the complete body.
     fn finish(self) -> Result<Self::Value, Unreadable>;
 }
 
-/// The bytes themselves.
+/// Returns the body's bytes.
 #[derive(Default)]
 pub(super) struct BytesReader(BytesMut);
 
@@ -74,20 +74,20 @@ impl BodyReader for BytesReader {
     }
 }
 
-/// The series of a `/v1/points` body, in the specification's names: decoded while the rest downloads, so that the body is
-/// never in memory as a whole. Decoding keeps up with any network; a portion takes some microseconds.
+/// The series of a `/v1/points` body, in the specification's names. They are decoded while the rest downloads, so that
+/// the complete body is never in memory. Decoding is faster than any network; a portion takes microseconds.
 pub(super) struct PointsReader {
     decoder: Result<PointsDecoder, DecodeError>,
     length: usize,
     gathered: Vec<u8>,
     panicked: bool,
-    /// Bytes that the columns may take in memory, and whether they take more.
+    /// Most bytes that the columns may take in memory, and whether they take more.
     most: u64,
     too_large: bool,
 }
 
 impl PointsReader {
-    /// For an answer that may take so many bytes in memory.
+    /// For an answer whose columns may take so many bytes in memory.
     pub(super) fn new(dialect: Option<Arc<Dialect>>, most: u64) -> Self {
         let bound = usize::try_from(most).unwrap_or(usize::MAX);
         let decoder = PointsDecoder::new().map(|decoder| decoder.speaking(dialect).holding_at_most(bound));
@@ -98,7 +98,7 @@ impl PointsReader {
         if let Ok(decoder) = &mut self.decoder
             && !self.panicked
         {
-            // The decoder remembers what was wrong, and tells it at the end.
+            // The decoder remembers the error and reports it at the end.
             let fed = catch_unwind(AssertUnwindSafe(|| drop(decoder.feed(bytes))));
             self.panicked = fed.is_err();
             self.too_large = decoder.is_too_large();
@@ -155,7 +155,7 @@ impl BodyReader for PointsReader {
     }
 }
 
-/// The value of an answer's fields, which may have the names of a dialect.
+/// The value of an answer's fields, after translating a dialect's names.
 pub(super) fn record<T: DeserializeOwned>(
     fields: Map<String, Value>,
     dialect: Option<&Arc<Dialect>>,
@@ -169,7 +169,8 @@ pub(super) fn record<T: DeserializeOwned>(
     serde_json::from_value(value)
 }
 
-/// A null says no more than an absent field. It goes from lists too, but not from those of numbers, where the place counts.
+/// Removes nulls, which mean the same as absent fields. They are removed from lists too, except lists of numbers, where
+/// positions matter.
 fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -201,7 +202,7 @@ impl<'a, T> ObjectReader<'a, T> {
 
 impl<T: DeserializeOwned + Send> BodyReader for ObjectReader<'_, T> {
     type Value = T;
-    /// A tree of such a body takes ten times as much.
+    /// The parsed tree of such a body takes ten times as much memory.
     const MOST: u64 = 64 << 20;
 
     fn begin(&mut self, announced: Option<u64>) {

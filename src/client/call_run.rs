@@ -1,5 +1,5 @@
-//! What the requests of one call share, whatever they ask for: how many are under way at once, how far the call is, and
-//! whether the rest is still worth sending.
+//! State shared by the requests of one call: how many are in flight, the progress, and whether the rest is still worth
+//! sending.
 
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -15,14 +15,14 @@ use super::inner::ClientInner;
 use super::plan::{PlannedRequest, check_weight};
 use crate::protocol::Weight;
 
-/// Requests of one call that are under way at once.
+/// Requests of one call that are in flight at once.
 pub(super) const PARALLEL: usize = 8;
-/// A service that failed so many requests beyond their retries, and answered none in between, is down.
+/// After so many requests failed beyond their retries without an answer in between, the service is taken to be down.
 pub(super) const MOST_FAILURES: usize = 3;
-/// How often a call tells how far it is while nothing arrives.
+/// How often progress is reported while nothing arrives.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ProgressUpdate {
     /// Requests that were answered.
@@ -31,21 +31,21 @@ pub struct ProgressUpdate {
     pub requests: usize,
     /// Weight of the requests that were answered.
     pub weight_done: Weight,
-    /// Weight of all.
+    /// Weight of all requests.
     pub weight: Weight,
     /// Rows that arrived.
     pub rows: usize,
-    /// Seconds that the next request still waits for budget; 0 when none waits.
+    /// Seconds that the next request still waits for budget; 0 if none waits.
     pub waiting: f64,
-    /// Seconds until the last answer, by what the budget allows and what answers took so far.
+    /// Estimated seconds until the last answer, from the budget and the duration of earlier answers.
     pub left: f64,
 }
 
-/// Called after each answer, and every now and then while nothing arrives. `Break` ends the call: it sends nothing more and
-/// waits for no answer, but what arrived before counts as in a call of which some requests failed.
+/// Called after each answer, and periodically while nothing arrives. `Break` ends the call: it sends nothing more and
+/// waits for no answer; what arrived before is returned as when some requests fail.
 pub type Progress = Arc<dyn Fn(&ProgressUpdate) -> ControlFlow<()> + Send + Sync>;
 
-/// Requests and their summed weight.
+/// A number of requests and their total weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Amount {
     pub(super) requests: usize,
@@ -58,7 +58,7 @@ impl Amount {
     }
 }
 
-/// One call under way.
+/// One running call.
 pub(super) struct CallRun<'a> {
     inner: &'a ClientInner,
     slots: Semaphore,
@@ -78,11 +78,11 @@ struct CallCounts {
     done: Amount,
     /// Requests that failed or were not sent.
     lost: usize,
-    /// Weight for which no budget is needed any more.
+    /// Weight that has been charged or will not be sent.
     settled: Weight,
     in_line: usize,
     rows: usize,
-    /// Time that answers took, all together.
+    /// Total duration of the answers.
     busy: Duration,
 }
 
@@ -109,9 +109,9 @@ impl<'a> CallRun<'a> {
         }
     }
 
-    /// Waits until the progress callback ends the call.
+    /// Completes when the progress callback ends the call.
     pub(super) async fn ended(&self) {
-        // The sender is this one's own, so the wait has no other end.
+        // The sender is a field of this struct, so it is never gone.
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
@@ -119,10 +119,10 @@ impl<'a> CallRun<'a> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The call will send `amount` where it was to send `before`.
+    /// Replaces the expected amount `before` by `amount`.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] when it would weigh more than it may.
+    /// [`ErrorKind::InvalidRequest`] when the call would weigh more than allowed.
     pub(super) fn expect(&self, before: Amount, amount: Amount) -> Result<(), ClientError> {
         let mut counts = self.counts();
         let requests = counts.expected.requests + amount.requests - before.requests.min(counts.expected.requests);
@@ -137,7 +137,7 @@ impl<'a> CallRun<'a> {
         self.counts().done.weight
     }
 
-    /// Runs the call, and tells meanwhile how far it is.
+    /// Runs the call and reports progress meanwhile.
     pub(super) async fn watched<T>(&self, work: impl Future<Output = T>) -> T {
         if self.on_progress.is_none() {
             return work.await;
@@ -154,9 +154,9 @@ impl<'a> CallRun<'a> {
         }
     }
 
-    /// A place among the requests under way; `None` when no more are to be sent.
+    /// Waits until one more request may be in flight; `None` when no more are to be sent.
     pub(super) async fn step(&self, weight: Weight, stopped: &AtomicBool) -> Option<CallStep<'_, 'a>> {
-        let slot = self.slots.acquire().await.ok(); // nobody closes it
+        let slot = self.slots.acquire().await.ok(); // never closed
         if stopped.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) {
             let mut counts = self.counts();
             counts.lost += 1;
@@ -182,7 +182,7 @@ impl<'a> CallRun<'a> {
         let missing = expected.requests.saturating_sub(done.requests + counts.lost);
         let each = if done.requests == 0 { 0.0 } else { counts.busy.as_secs_f64() / done.requests as f64 };
         let (rows, in_line) = (counts.rows, counts.in_line > 0);
-        drop(counts); // the budget may lie in a file
+        drop(counts); // the budget may be in a file
         let waiting = if in_line { self.inner.pacer.eta(Weight::ZERO) } else { 0.0 };
         let budget = if unpaid > Weight::ZERO { self.inner.pacer.refill(unpaid).max(waiting) + each } else { 0.0 };
         let left = if missing == 0 { 0.0 } else { budget.max(each * missing.div_ceil(PARALLEL) as f64) };
@@ -192,7 +192,7 @@ impl<'a> CallRun<'a> {
 }
 
 impl CallStep<'_, '_> {
-    /// The request goes in line for budget, or comes out of it.
+    /// The request starts or stops waiting for budget.
     pub(super) fn in_line(&self, waits: bool) {
         let mut counts = self.run.counts();
         if waits {
@@ -205,7 +205,7 @@ impl CallStep<'_, '_> {
         }
     }
 
-    /// The answer came, with so many rows; `useful` unless it could not be kept.
+    /// The request was answered with so many rows; `useful` unless the answer could not be archived.
     pub(super) fn answered(self, rows: usize, useful: bool) {
         let run = self.run;
         let mut counts = run.counts();
@@ -222,15 +222,15 @@ impl CallStep<'_, '_> {
         run.report();
     }
 
-    /// It failed beyond its retries. Whether no other request of the same symbol is worth sending.
+    /// The request failed beyond its retries. Returns whether to skip the other requests for the same symbol.
     pub(super) fn failed(self, error: &ClientError) -> bool {
         use ErrorKind::{Authentication, InvalidRequest, RateLimit, Tier};
         let run = self.run;
         run.counts().lost += 1;
         match error.kind {
-            // Another symbol may be known where this one is not.
+            // Another symbol may be valid where this one is not.
             InvalidRequest => true,
-            // Every request of the call would meet the same.
+            // Every request of the call would fail the same way.
             Authentication | RateLimit | Tier => {
                 run.stopped.store(true, Ordering::Relaxed);
                 true

@@ -1,23 +1,23 @@
-//! A body as it was before it was packed with gzip, in small pieces: a few bytes may stand for millions.
+//! Decompresses gzip bodies in small pieces, because a few bytes may expand to millions.
 
 use std::io::Write;
 
 use flate2::write::MultiGzDecoder;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
-/// Packed bytes that are unpacked at once: gzip makes a thousand times as many of them at the most.
+/// Compressed bytes that are decompressed at once: gzip expands them a thousandfold at most.
 const PIECE: usize = 4 << 10;
 
-/// How a body comes.
+/// Encoding of a body.
 pub(super) enum ContentDecoder {
-    /// As it is; other encodings are the HTTP library's work.
+    /// None; encodings other than gzip are left to the HTTP library.
     Plain,
-    /// As gzip, of one member or of several one after the other.
+    /// gzip, of one or several members.
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
 }
 
 impl ContentDecoder {
-    /// For the body with these headers.
+    /// The decoder for a body with these headers.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         match encoding.trim().to_ascii_lowercase().as_str() {
@@ -26,12 +26,12 @@ impl ContentDecoder {
         }
     }
 
-    /// Whether lengths that are announced are those of the body itself.
+    /// Whether an announced length is that of the decoded body.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
     }
 
-    /// Unpacks what came, and hands it on piece by piece until `take` refuses one.
+    /// Decompresses a chunk and passes it on piece by piece until `take` returns an error.
     pub(super) fn unpack<E: From<std::io::Error>>(
         &mut self,
         chunk: &[u8],
@@ -46,10 +46,10 @@ impl ContentDecoder {
         Ok(())
     }
 
-    /// What is left when all has come.
+    /// Passes on the rest when the body has ended.
     ///
     /// # Errors
-    /// The packed body is not whole, or its checksum differs.
+    /// The compressed body is incomplete, or its checksum differs.
     pub(super) fn finish<E: From<std::io::Error>>(self, take: impl FnOnce(&[u8]) -> Result<(), E>) -> Result<(), E> {
         match self {
             Self::Plain => Ok(()),

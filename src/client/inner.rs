@@ -1,4 +1,4 @@
-//! A client: its connections, its budget and its settings.
+//! A client: connections, budget and settings.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,7 +20,7 @@ pub struct Client {
     pub(super) inner: Arc<ClientInner>,
 }
 
-/// What a client and its copies share.
+/// What a client and its clones share.
 pub(super) struct ClientInner {
     pub(super) transport: Transport,
     pub(super) pacer: Arc<Pacer>,
@@ -31,7 +31,7 @@ pub(super) struct ClientInner {
     pub(super) jitter: Jitter,
     pub(super) max_memory: Option<u64>,
     pub(super) archive: Option<Archive>,
-    /// Name under which an archive knows the service.
+    /// Name of the service in an archive.
     pub(super) source: String,
     pub(super) listings: ListCaches,
     pub(super) check_symbols: bool,
@@ -40,7 +40,7 @@ pub(super) struct ClientInner {
 }
 
 impl ClientInner {
-    /// Tells the time of answers of a call that began at `now`, by the client's clock.
+    /// A clock for the answers of a call that began at `now`: the client's clock, else `now` continued.
     pub(super) fn answer_clock(&self, now: UnixNanos) -> impl Fn() -> UnixNanos + Send + Sync + '_ {
         let began = Instant::now();
         move || {
@@ -51,12 +51,11 @@ impl ClientInner {
 }
 
 impl Client {
-    /// Makes a client. Nothing is sent. Clients of one key and base address that take the same `registry` share one
-    /// bucket.
+    /// Makes a client. Nothing is sent. Clients with the same key, base URL and `registry` share one bucket.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for a key that no header can carry, a base address that is no http(s) URL, or
-    /// certificates that cannot be read.
+    /// [`super::ErrorKind::InvalidRequest`] for a key that is not a valid header value, a base URL that is not http(s),
+    /// or certificates that cannot be read.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base())?;
@@ -81,12 +80,12 @@ impl Client {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.
+    /// The budget as the local bucket sees it; `None` until the limit is known from a tier or an answer.
     pub fn budget(&self) -> Option<BudgetView> {
         self.inner.pacer.view()
     }
 
-    /// What the service's clock says now, going by the `Date` of its latest answer; `None` before the first.
+    /// The service's current time, extrapolated from the `Date` of its latest answer; `None` before the first.
     pub fn service_time(&self) -> Option<UnixNanos> {
         self.inner.transport.service_time()
     }
