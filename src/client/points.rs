@@ -6,12 +6,12 @@ use futures::StreamExt;
 use futures::stream;
 
 use super::assemble::assemble;
+use super::body_reader;
+use super::call_run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
 use super::plan::{Plan, PlannedRequest, check_weight};
-use super::reading;
 use super::request::PointsRequest;
-use super::run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::slicing::slices_of;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
@@ -135,8 +135,8 @@ impl ClientInner {
     }
 
     /// What reads the points of an answer that may take so many bytes in memory.
-    pub(super) fn reading(&self, memory: u64) -> reading::PointsReader {
-        reading::PointsReader::new(self.transport.dialect().cloned(), memory)
+    pub(super) fn reading(&self, memory: u64) -> body_reader::PointsReader {
+        body_reader::PointsReader::new(self.transport.dialect().cloned(), memory)
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {

@@ -10,12 +10,12 @@ use secrecy::ExposeSecret;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
-use super::broken::{BrokenAttempt, broken, unusable};
+use super::body_reader::BodyReader;
 use super::config::Config;
+use super::content_encoding::ContentDecoder;
 use super::error::{ClientError, ErrorKind};
-use super::reading::BodyReader;
 use super::retry::retry_after;
-use super::unpack::Unpacker;
+use super::transport_error::{TransportError, broken, unusable};
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
 use crate::clock::{UnixNanos, UnixSecond};
@@ -45,7 +45,7 @@ pub(super) struct Transport {
     dialect: Option<Arc<Dialect>>,
     read_timeout: Duration,
     max_body: u64,
-    way: Way,
+    way: ConnectionSettings,
     /// Time that an attempt may take.
     timeout: Duration,
     /// The service's clock in the latest answer that had it, and when that came.
@@ -55,13 +55,13 @@ pub(super) struct Transport {
 }
 
 /// How connections are made, the same for requests and for streams.
-struct Way {
+struct ConnectionSettings {
     proxy: Option<Proxy>,
     loopback: bool,
     certificates: Vec<Certificate>,
 }
 
-impl Way {
+impl ConnectionSettings {
     fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
         let proxy = config.proxy.as_ref().map(|proxy| {
             Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
@@ -97,7 +97,7 @@ impl Way {
 }
 
 /// A whole answer.
-pub(super) struct WholeAnswer {
+pub(super) struct HttpAnswer {
     pub status: u16,
     /// What its headers said about the budget.
     pub budget: BudgetHeaders,
@@ -114,7 +114,7 @@ impl Transport {
         let key_name = key_name(&config.dialect)?;
         let dialect = config.dialect.translates().then(|| Arc::new(config.dialect.clone()));
         let url = base_url(&config.base_url)?;
-        let way = Way::new(config, &url)?;
+        let way = ConnectionSettings::new(config, &url)?;
         let http = way.pool(config.timeout).map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
@@ -201,7 +201,7 @@ impl Transport {
     }
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
-    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, BrokenAttempt> {
+    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
         let pool = self.pool().map_err(|error| broken(&error))?;
         let request = pool.get(url).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
@@ -220,16 +220,16 @@ impl Transport {
         } else {
             self.refusal(&mut response).await?
         };
-        Ok(WholeAnswer { status, budget, retry_after: wait, date, refusal })
+        Ok(HttpAnswer { status, budget, retry_after: wait, date, refusal })
     }
 
     async fn body<R: BodyReader>(
         &self,
         response: &mut reqwest::Response,
         reading: &mut R,
-    ) -> Result<(), BrokenAttempt> {
+    ) -> Result<(), TransportError> {
         let most = self.max_body.min(R::MOST);
-        let mut unpacker = Unpacker::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers());
         let announced = response.content_length().filter(|_| unpacker.is_plain());
         if announced.is_some_and(|length| length > most) {
             return Err(self.too_large(most));
@@ -245,7 +245,7 @@ impl Transport {
             match reading.refusal() {
                 None => Ok(()),
                 Some(message) => {
-                    Err(BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) })
+                    Err(TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) })
                 }
             }
         };
@@ -256,12 +256,12 @@ impl Transport {
     }
 
     /// The body of an answer that is no data, or as much of it as an error has room for.
-    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, BrokenAttempt> {
-        let mut unpacker = Unpacker::of(response.headers());
+    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
+        let mut unpacker = ContentDecoder::of(response.headers());
         let mut body = BytesMut::new();
         let take = |piece: &[u8], body: &mut BytesMut| {
             body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);
-            Ok::<(), BrokenAttempt>(())
+            Ok::<(), TransportError>(())
         };
         while let Some(chunk) = self.chunk(response).await? {
             unpacker.unpack(&chunk, |piece| take(piece, &mut body))?;
@@ -274,24 +274,24 @@ impl Transport {
     }
 
     /// The next piece of a body, which must not be long in coming.
-    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, BrokenAttempt> {
+    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.read_timeout, response.chunk()).await {
             Ok(chunk) => chunk.map_err(|error| broken(&error)),
             Err(_) => {
                 let message =
                     format!("the body stalled: no byte for read_timeout={} s", self.read_timeout.as_secs_f64());
-                Err(BrokenAttempt::off(ErrorKind::Timeout, message))
+                Err(TransportError::off(ErrorKind::Timeout, message))
             }
         }
     }
 
-    fn too_large(&self, most: u64) -> BrokenAttempt {
+    fn too_large(&self, most: u64) -> TransportError {
         let message = if most == self.max_body {
             format!("the answer is larger than max_body={most} bytes; ask a shorter window, or allow more")
         } else {
             format!("the answer is larger than {most} bytes, which no record is")
         };
-        BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) }
+        TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) }
     }
 }
 
