@@ -62,15 +62,16 @@ test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distr
 	MARKETPOINTS_PROFILE=fast MARKETPOINTS_WHEELS=target/wheels/fast $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels/fast $(WHEEL_PYTHONS)
 
-# Rust's library for the other processor must be there: `rustup target add aarch64-unknown-linux-gnu`. Linked by zig, whose C
-# library is as old as it is told to be. Each wheel is built from the source distribution, which proves that complete.
+# Rust's library for the other processor must be there (tests/arm/rustc finds it). Linked by zig, whose C library is as old as
+# it is told to be. Each wheel is built from the source distribution, which proves that complete.
 WHEEL_MACHINES ?= x86_64 aarch64
 wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 64-bit x86 and ARM, into target/wheels/, and test them
 	rm -f target/wheels/*.whl target/wheels/*.tar.gz
 	$(WHEELS)/python -m pip install --quiet 'maturin[zig]>=1.10,<2'
-	for machine in $(WHEEL_MACHINES); do \
-	  PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
-	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels || exit 1; \
+	set -e; for machine in $(WHEEL_MACHINES); do \
+	  rustc=$$(tests/arm/rustc $$machine-unknown-linux-gnu); \
+	  RUSTC=$$rustc PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
+	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels; \
 	done
 	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels $(WHEEL_PYTHONS)

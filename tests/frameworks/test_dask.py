@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -256,6 +257,99 @@ def test_killed_at_random_it_pays_once_and_ends_in_the_same_bytes(
     assert not [one for one in service.requests if one.status == 429]
     assert len(again["in_flight"]) > 0
     assert not found_in_memory(cluster.process.pid, SECRETS)
+
+
+class Parts:
+    """A scheduler, two workers and the scheduler's client, each a process of its own, that may be killed one by one."""
+
+    WORKERS = ("worker-0", "worker-1")
+
+    def __init__(self, folder, secrets, request):
+        self.folder, self.request, self.running = folder, request, {}
+        self.file = folder / "scheduler.json"
+        (folder / "preload.py").write_text(f"import json, os\nos.environ.update(json.load(open({str(secrets)!r})))\n")
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("MARKETPOINTS_", "AWS_"))}
+        self.environment |= {"MARKETPOINTS_CACHE_DIR": str(folder / "cache")}
+
+    def start(self, name, *command, **options):
+        with (self.folder / f"{name}.log").open("ab") as log:
+            options = {"stdout": log, "stderr": log, "env": self.environment, "cwd": self.folder, **options}
+            self.running[name] = subprocess.Popen([sys.executable, *command], **options)
+
+    def kill(self, name):
+        process = self.running.pop(name)
+        process.kill()
+        process.wait()
+
+    def complete(self):
+        """Starts what does not run; a cluster without its scheduler is started anew."""
+        if "scheduler" not in self.running:
+            for name in list(self.running):
+                self.kill(name)
+            self.file.unlink(missing_ok=True)
+            command = ["-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+            self.start("scheduler", *command, "--scheduler-file", str(self.file))
+        for name in self.WORKERS:
+            if name not in self.running:
+                command = ["-m", "distributed.cli.dask_worker", "--scheduler-file", str(self.file), "--no-nanny"]
+                more = ["--nthreads", "2", "--no-dashboard", "--preload", "preload.py"]
+                self.start(name, *command, *more, "--local-directory", str(self.folder / name))
+        if "client" not in self.running:
+            command = [str(Path(__file__).with_name("cluster_client.py")), str(self.file), json.dumps(self.request)]
+            self.start("client", *command, stdout=subprocess.PIPE)
+
+    def report(self, kills):
+        """Runs until a client has its report, and kills what this yields: a part, and after how many requests."""
+        killed = []
+        due = next(kills, None)
+        while True:
+            self.complete()
+            line = self.running["client"].stdout.readline()
+            if not line:
+                raise AssertionError((self.folder / "client.log").read_text())
+            answer = json.loads(line)
+            if "report" in answer:
+                return answer["report"], killed
+            if due and answer["requests"] >= due[1]:
+                killed.append(due[0])
+                self.kill(due[0])
+                if due[0] == "scheduler":
+                    self.kill("client")  # it would go on looking for it
+                due = next(kills, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for name in list(self.running):
+            self.kill(name)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_part_killed_by_chance_pays_once_and_ends_in_the_same_bytes(
+    service, store, redis, whole, secrets, tmp_path, seed
+):
+    chance = random.Random(seed)
+    # Each once, in an order and at moments that the seed chooses, counted from the start of the client that runs then.
+    victims = chance.sample(["scheduler", "client", *Parts.WORKERS], 4)
+    kills = iter([(victim, chance.randint(0, 2)) for victim in victims])
+    bucket = store.bucket(f"parts-{seed}")
+    service.clear_requests()
+    with Parts(
+        tmp_path, secrets / "ours", {"plan": UNIVERSE, "archive": bucket.url, "lease": LEASE, "budget": redis}
+    ) as parts:
+        parts.request |= PATIENT
+        report, killed = parts.report(kills)
+    assert killed == victims
+    assert [report[name] for name in ("complete", "empty", "refused", "failed")] == [10, 1, 1, 0]
+    assert files(bucket) == whole[1]
+    again = [times - 1 for times in paid(service).values() if times > 1]
+    # Each worker has two threads, and a piece here is one request: two are lost with a worker, four with the scheduler
+    # or its client.
+    assert sum(again) <= 2 * 2 + 2 * 4
+    assert not [one for one in service.requests if one.status == 429]
+    for log in tmp_path.glob("*.log"):
+        assert not [word for word in SECRETS if word in log.read_bytes()], log
 
 
 @pytest.fixture
