@@ -623,7 +623,7 @@ class Faults:
         drop: bool = False,
         headers: Sequence[tuple[str, str | None]] | None = None,
     ) -> FaultRule:
-        """Adds a rule; InvalidRequest where it cannot be right."""
+        """Adds a rule; InvalidRequest where it is not valid."""
     def seed(self, seed: int) -> None:
         """Starts the random sequence anew."""
     def clear(self) -> None:

@@ -84,7 +84,7 @@ class Error(Exception):
 
 
 class InvalidRequest(Error, ValueError):  # noqa: N818 - the name users type
-    """An argument or a combination of arguments cannot be right; found before anything was sent, or answered 400."""
+    """An argument or a combination of arguments is not valid; found before anything was sent, or answered 400."""
 
 
 class AuthenticationError(Error):

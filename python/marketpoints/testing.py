@@ -75,7 +75,7 @@ def assert_no_lookahead(
 
     Raises:
         LookaheadError: The function saw what was not known yet.
-        InvalidRequest: An argument cannot be right, or no moment has a row.
+        InvalidRequest: An argument is not valid, or no moment has a row.
         MissingDependencyError: pandas is not installed.
     """
     moments = sorted(_moment(time) for time in times)

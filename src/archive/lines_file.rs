@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::ArchiveError;
-use super::own_file::open_own_to_write;
+use super::state_file::open_own_to_write;
 
 /// Bytes at the end of a file that are looked at when it is opened; no line is longer.
 const TAIL: u64 = 1 << 20;

@@ -2,30 +2,30 @@
 //! HTTP of its own.
 
 mod arrow_table;
+mod atomic_file;
 mod error;
 mod lines_file;
-mod own_file;
 mod parquet_read;
 mod parquet_values;
 mod parquet_write;
-mod plain_file;
 pub mod points;
+mod regular_file;
+mod state_file;
 mod table;
 mod text_file;
-mod whole;
 
+pub use atomic_file::Unplaced;
+#[cfg(feature = "service")]
+pub(crate) use atomic_file::sweep;
 pub use error::ArchiveError;
 pub use lines_file::LinesFile;
-#[cfg(feature = "service")]
-pub(crate) use own_file::open_own;
-pub(crate) use own_file::{is_foreign, is_same_file, open_own_to_write};
 #[cfg(feature = "service")]
 pub(crate) use parquet_read::read_content_hash;
 pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};
 pub use parquet_write::{ParquetWriter, write_parquet};
-pub use plain_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
+pub use regular_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
+#[cfg(feature = "service")]
+pub(crate) use state_file::open_own;
+pub(crate) use state_file::{is_foreign, is_same_file, open_own_to_write};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
-pub use whole::Unplaced;
-#[cfg(feature = "service")]
-pub(crate) use whole::sweep;

@@ -14,7 +14,7 @@ use parquet::file::statistics::Statistics;
 
 use super::arrow_table::{column, empty};
 use super::error::ArchiveError;
-use super::plain_file::open_plain;
+use super::regular_file::open_plain;
 use super::table::{CONTENT, Metadata, Table, content_hash};
 
 pub(super) type Parquet<T> = Result<T, ParquetError>;

@@ -15,9 +15,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::ColumnPath;
 
 use super::arrow_table::{ELEMENT, LIST, batch, schema};
+use super::atomic_file::{Unfinished, Unplaced};
 use super::error::ArchiveError;
 use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
-use super::whole::{Unfinished, Unplaced};
 use crate::columns::Column;
 
 /// Rows of a row group: readers skip or share out whole groups.

@@ -6,9 +6,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
+use super::atomic_file::write_whole;
 use super::error::ArchiveError;
 use super::table::{Table, rows};
-use super::whole::write_whole;
 use crate::clock::UnixNanos;
 use crate::columns::{Column, NO_TIME};
 

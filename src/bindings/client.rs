@@ -19,7 +19,7 @@ use super::failures::from_client;
 use super::failures::recorded;
 use super::plan::Plan;
 use super::query::{MarketFilters, Query, analytics_query};
-use super::runtime::{Process, awaitable, wait};
+use super::runtime::{Process, awaitable, wait, wait_here};
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::{python_clock, unix_nanos, unix_seconds};
 use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed};
@@ -182,8 +182,12 @@ impl Client {
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
     ) -> PyResult<(Vec<Py<Columns>>, u64)> {
-        let future = self.fetch_points(py, query, progress, now)?;
-        wait(py, &self.process, future)?.convert(py, arrived)
+        let now = now.map_or_else(|| self.now(py), Ok)?;
+        let calls_python = progress.is_some() || self.clock.is_some();
+        let small = !calls_python && self.client(py)?.is_small(&query.0, unix_nanos(py, now)?);
+        let future = self.fetch_points(py, query, progress, Some(now))?;
+        let outcome = if small { wait_here(py, &self.process, future) } else { wait(py, &self.process, future) };
+        outcome?.convert(py, arrived)
     }
 
     #[pyo3(signature = (query, progress = None, now = None))]
@@ -331,7 +335,9 @@ impl Client {
 
     fn close(&self, py: Python<'_>) {
         let client = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-        if !self.process.is_own() {
+        if self.process.is_own() {
+            py.detach(|| self.process.settle(client));
+        } else {
             // The connections are the parent's.
             std::mem::forget(client);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-use crate::client::{ClientError, ErrorKind, Fetched, HowFar, Partial, Progress};
+use crate::client::{ClientError, ErrorKind, Fetched, Partial, Progress, ProgressUpdate};
 
 /// What the function raised that ends the call.
 #[derive(Clone, Default)]
@@ -18,8 +18,8 @@ pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Pro
     let raised = Raised::default();
     let kept = raised.clone();
     let progress = on_progress.map(|on_progress| -> Progress {
-        Arc::new(move |how_far: &HowFar| {
-            let HowFar { done, requests, weight_done, weight, rows, waiting, left } = *how_far;
+        Arc::new(move |update: &ProgressUpdate| {
+            let ProgressUpdate { done, requests, weight_done, weight, rows, waiting, left } = *update;
             let call = |py: Python<'_>| {
                 match on_progress.call1(py, (done, requests, weight_done.0, weight.0, rows, waiting, left)) {
                     Err(error) if !error.is_instance_of::<PyException>(py) => {

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::log;
@@ -29,6 +30,8 @@ pub(super) struct Process {
     pid: u32,
     handle: Handle,
     runtime: Mutex<Option<Runtime>>,
+    /// For small blocking calls: it has no thread and moves only while a caller waits, on the caller's thread.
+    caller: Option<Runtime>,
     pub(super) registry: Registry,
 }
 
@@ -52,6 +55,7 @@ impl Process {
             pid: std::process::id(),
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
+            caller: Some(Builder::new_current_thread().enable_all().build()?),
             registry: Registry::default(),
         });
         *slot = Some(Arc::clone(&process));
@@ -63,6 +67,20 @@ impl Process {
         self.pid == std::process::id()
     }
 
+    fn caller(&self) -> &Runtime {
+        self.caller.as_ref().expect("taken only when dropped")
+    }
+
+    /// Drops something that small calls left, and lets its connections notice: they end at once, not at the next call.
+    pub(super) fn settle<T>(&self, left: T) {
+        self.caller().block_on(async move {
+            drop(left);
+            for _ in 0..4 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
     fn take_runtime(&self) -> Option<Runtime> {
         self.runtime.try_lock().ok().and_then(|mut slot| slot.take())
     }
@@ -70,11 +88,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        match self.take_runtime() {
-            Some(runtime) if self.is_own() => runtime.shutdown_background(),
-            // The threads exist in the parent only: waiting for them here would never end.
-            Some(runtime) => std::mem::forget(runtime),
-            None => {}
+        for runtime in self.take_runtime().into_iter().chain(self.caller.take()) {
+            if self.is_own() {
+                runtime.shutdown_background();
+            } else {
+                // The threads exist in the parent only: waiting for them here would never end. The connections are its too.
+                std::mem::forget(runtime);
+            }
         }
     }
 }
@@ -138,6 +158,51 @@ pub(super) fn wait<T: Send + 'static>(
             }
         }
     }
+}
+
+/// As [`wait`], on the caller's own thread: no other thread is woken on the way, which is most of what a small answer takes.
+/// The future must not call Python, for Python may wait here again: tokio refuses a runtime within a runtime.
+pub(super) fn wait_here<T: Send + 'static>(
+    py: Python<'_>,
+    process: &Process,
+    future: impl Future<Output = T> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut records) = unbounded_channel();
+    let listener = log::listener(py, move |record| {
+        let _ = sender.send(record);
+    })?;
+    let mut future = Box::pin(AssertUnwindSafe(listening(listener, future)).catch_unwind());
+    let outcome = loop {
+        let step = py.detach(|| {
+            process.caller().block_on(async {
+                // Connections that ended since the last call are known as soon as the runtime looks, and its tasks act.
+                for _ in 0..2 {
+                    tokio::task::yield_now().await;
+                }
+                tokio::select! {
+                    biased;
+                    Some(record) = records.recv() => Some(Completion::Happened(record)),
+                    value = &mut future => Some(Completion::Done(value)),
+                    () = tokio::time::sleep(SIGNAL_CHECK) => None,
+                }
+            })
+        });
+        let said = match step {
+            Some(Completion::Done(value)) => break value.map_err(|_| gone()),
+            Some(Completion::Happened(record)) => log::emit(py, &record),
+            None => py.check_signals(),
+        };
+        if let Err(error) = said {
+            break Err(error);
+        }
+    };
+    while let Ok(record) = records.try_recv() {
+        log::emit(py, &record)?;
+    }
+    if outcome.is_err() {
+        py.detach(|| process.settle(future));
+    }
+    outcome
 }
 
 /// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.

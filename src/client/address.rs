@@ -1,4 +1,4 @@
-//! Key and address as they are given: checked before anything is sent, and never shown.
+//! Validates key and base address, and redacts the key in messages.
 
 use std::net::IpAddr;
 
@@ -16,14 +16,14 @@ pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
         .map_err(|_| ClientError::invalid(format!("dialect: key_header: {name:?} is no name of a header")))
 }
 
-/// What stands for the key in messages.
+/// Replacement for the key in messages.
 const HIDDEN: &str = "<API key>";
 
-/// A text without the key. A short one may be a part of any word, and goes only where it stands alone. Where a quotation was cut
-/// within a key, its beginning goes as well.
+/// Redacts the key in a text. A short key may be part of any word, so it is replaced only where it stands alone. Where
+/// a quotation was cut within a key, the beginning of the key is redacted too.
 pub(super) fn redacted(text: &str, key: &str) -> String {
     const LONG: usize = 8;
-    /// Characters of a key's beginning that may be a part of any word.
+    /// A beginning of the key with fewer characters may be part of any word.
     const FEW: usize = 4;
     let mut text = text.to_owned();
     let cuts: Vec<usize> = text.match_indices('…').map(|(at, _)| at).collect();

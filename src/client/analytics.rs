@@ -1,4 +1,4 @@
-//! Prediction-market analytics: fixed weights within the same budget, page by page (service.md 4.3 and 8.5).
+//! Prediction-market analytics: fixed weights in the same budget, page by page (service.md 4.3 and 8.5).
 
 use std::collections::HashSet;
 
@@ -14,16 +14,17 @@ use crate::protocol::query::Spelling;
 use crate::protocol::{AnalyticsAnswer, AnalyticsAsk, AnalyticsQuery, Points, Weight};
 
 impl Client {
-    /// Asks an analytics endpoint. A listing is fetched page by page, from the query's offset on, up to `limit` rows; its
-    /// own `limit` is ignored. Without a limit that is all that paging reaches. Other endpoints answer with one request.
+    /// Queries an analytics endpoint. A listing is fetched page by page from the query's offset, up to `limit` rows;
+    /// the query's own `limit` is ignored. Without a limit, all rows that paging can reach are fetched. Other endpoints
+    /// take one request.
     ///
-    /// A row that moved to a later page while paging comes once.
+    /// A row that moves to a later page while paging is returned once.
     ///
     /// # Errors
-    /// Every kind; before sending [`ErrorKind::Tier`] below the Advanced tier (section 5), [`ErrorKind::InvalidRequest`]
-    /// for a query that breaks the rules of section 4.3 and for more rows than offsets up to the maximum reach. An offset
-    /// beyond that maximum is sent as it is. [`ErrorKind::InvalidRequest`] too where it may weigh more than `max_weight`.
-    /// [`ErrorKind::Partial`] with the rows of the pages that were paid when a later page fails.
+    /// Every kind. Before sending: [`ErrorKind::Tier`] below the Advanced tier (section 5),
+    /// [`ErrorKind::InvalidRequest`] for an invalid query (section 4.3), for more rows than the maximum offset reaches,
+    /// and for more weight than `max_weight`. An offset beyond the maximum is sent unchanged. When a later page fails,
+    /// [`ErrorKind::Partial`] carries the rows of the pages already paid for.
     pub async fn analytics(
         &self,
         query: &AnalyticsQuery,
@@ -57,12 +58,12 @@ impl Client {
         Ok(whole)
     }
 
-    /// What [`Client::analytics`] would send at most: a listing that ends early needs fewer pages. Sends nothing. The
-    /// `points` of a request are the rows that it asks for.
+    /// The most that [`Client::analytics`] would send: a listing that ends early takes fewer pages. Sends nothing. The
+    /// `points` of a request are the rows it asks for.
     ///
     /// # Errors
-    /// As [`Client::analytics`] before sending, and [`ErrorKind::InvalidRequest`] for an endpoint that is heavier than the
-    /// bucket ever is full, or when all of it weighs more than `max_weight`.
+    /// As [`Client::analytics`] before sending, and [`ErrorKind::InvalidRequest`] for an endpoint whose weight exceeds
+    /// the bucket's capacity, or when the total weight exceeds `max_weight`.
     pub fn plan_analytics(
         &self,
         query: &AnalyticsQuery,
@@ -76,7 +77,7 @@ impl Client {
             weight: spec.weight,
             points: rows_of(query).map_or(Points(1), |rows| Points(rows.max(0) as u64)),
             window: None,
-            memory: 0, // of points only; the bodies of records have a bound of their own
+            memory: 0, // for points only; records have their own bound on bodies
         };
         let requests: Vec<_> = pages.iter().map(planned).collect();
         if let Some(burst) = inner.pacer.burst().filter(|burst| spec.weight > *burst) {
@@ -108,7 +109,7 @@ impl Client {
         let page_of = |(offset, size): (i64, i64)| {
             if let Some(page) = page(&mut query.ask) {
                 page.limit = Some(size);
-                // Left out where it is 0, as a query without an offset is.
+                // Omitted where it is 0, as in a query without an offset.
                 page.offset = Some(offset).filter(|offset| *offset != 0);
             }
             query.check(Spelling::caller())?;
@@ -142,7 +143,7 @@ fn page(ask: &mut AnalyticsAsk) -> Option<&mut Page> {
     }
 }
 
-/// The error of a page behind others: those are paid, so they come with it.
+/// The error of a later page, with the rows of the pages already paid for.
 fn paid_in_part(rows: AnalyticsAnswer, error: ClientError) -> ClientError {
     let count = rows.trader_profiles.len() + rows.user_positions.len();
     let message = format!("a page failed, the {count} rows before it are in results; it: {}", error.message);
@@ -151,11 +152,11 @@ fn paid_in_part(rows: AnalyticsAnswer, error: ClientError) -> ClientError {
     ClientError { kind: ErrorKind::Partial, message, partial, ..error }
 }
 
-/// The pages from row `first` on, each by its first row and its size. No page of the client's own starts beyond the wall:
-/// the farthest offset of section 4.3, or, for whoever starts beyond that, the one of newer services (supplement 8). So the
-/// page before the wall ends there, and the last one starts at it.
+/// The pages from row `first` on, as first row and size. No page starts beyond the wall: the highest offset of section
+/// 4.3, or, if `first` is beyond it, that of newer services (supplement 8). So the page before the wall ends there, and
+/// the last page starts at it.
 ///
-/// An offset beyond both is sent as it is, and only the service judges it; no page follows it.
+/// An offset beyond both is sent unchanged for the service to judge, and no page follows it.
 fn page_bounds(first: i64, limit: Option<usize>) -> Result<Vec<(i64, i64)>, ClientError> {
     let limit = limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let wall = [MAX_OFFSET, NEWER_MAX_OFFSET].into_iter().find(|wall| first <= *wall).unwrap_or(first);
@@ -168,7 +169,7 @@ fn page_bounds(first: i64, limit: Option<usize>) -> Result<Vec<(i64, i64)>, Clie
             )));
         }
         Some(limit) => limit,
-        // Whoever starts beyond the documented wall has left what the client knows.
+        // An offset beyond the documented wall may rely on a newer service.
         None if first > MAX_OFFSET => MAX_LIMIT,
         None => reach,
     };

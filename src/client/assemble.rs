@@ -1,4 +1,4 @@
-//! The answers of a call's requests as the series that its caller gets.
+//! Joins the answers of a call's requests into the series for the caller.
 
 use super::error::{ClientError, ErrorKind, Partial};
 use super::request::PointsRequest;
@@ -8,7 +8,7 @@ use crate::decode;
 use crate::decode::settled;
 use crate::protocol::{SeriesId, TypeSpec};
 
-/// Joins the answers, and tells which of them failed.
+/// Joins the answers and returns the error of those that failed.
 pub(super) fn assemble(
     request: &PointsRequest,
     window: Window,
@@ -29,7 +29,7 @@ pub(super) fn assemble(
     let series = match join(arrived, unique) {
         Ok(series) => series,
         Err(contradiction) => {
-            // Paid for: whoever catches the error has all of it.
+            // Paid for: the error carries all of it.
             let message = format!("the answers contradict each other: {}", contradiction.conflict);
             failures.insert(0, ClientError::new(ErrorKind::Decode, message));
             contradiction.series
@@ -39,7 +39,7 @@ pub(super) fn assemble(
         keep_window(&mut one, window);
         one
     };
-    // Unknown fields are settled by the rows that are handed over.
+    // The types of unknown fields depend on all rows that are returned.
     let mut series = settled(series.into_iter().map(inside).collect());
     if series.is_empty() {
         series = nothing(request);
@@ -57,10 +57,10 @@ pub(super) fn assemble(
     Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
 }
 
-/// A service may send more than was asked, such as the forming bucket: only bucket starts in the window count.
+/// A service may send more than was requested, such as the forming bucket: only bucket starts in the window are kept.
 fn keep_window(series: &mut Series, window: Window) {
     let window = window.nanos();
-    // What has no time cannot be told to lie outside.
+    // Rows without a time are kept: they cannot be known to be outside.
     let wanted = |time: &i64| window.contains(&UnixNanos(*time)) || *time == NO_TIME;
     if series.timestamps.iter().all(wanted) {
         return;
@@ -69,11 +69,11 @@ fn keep_window(series: &mut Series, window: Window) {
     series.take(&rows);
 }
 
-/// Empty series with the identity that was asked for, so that `series["close"]` is an empty array and not an error.
+/// Empty series with the requested identity, so that `series["close"]` is an empty array and not an error.
 fn nothing(request: &PointsRequest) -> Vec<Series> {
     let Some(spec) = request.spec else { return Vec::new() };
     let query = &request.query;
-    // What a sum is of, its series do not tell when there are points either (supplement 2).
+    // The series of a sum does not name what was summed when it has points either (supplement 2).
     if query.is_aggregated() {
         let id = SeriesId {
             data_type: Some(query.data_type.clone()),

@@ -1,4 +1,4 @@
-//! What a client is made from.
+//! Configuration of a client.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,19 +17,19 @@ pub enum BudgetScope {
     /// The clients of one [`super::Registry`].
     #[default]
     Process,
-    /// All processes of this user on this machine, by a file in the user's cache folder.
+    /// All processes of this user on this machine, through a file in the user's cache folder.
     Machine,
-    /// All processes that name this folder, by a file in it: containers of one machine that share a volume.
+    /// All processes that use this folder, through a file in it, such as containers that share a volume.
     Folder(PathBuf),
-    /// Everybody who names the same Redis, by its address such as `redis://host:6379/0`.
+    /// All processes that use the same Redis, such as `redis://host:6379/0`.
     Redis(SecretString),
 }
 
 impl BudgetScope {
-    /// Reads `process`, `machine`, an absolute path, or the address of a Redis.
+    /// Parses `process`, `machine`, an absolute path, or the address of a Redis.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for anything else. It is not shown: it may hold a password.
+    /// [`super::ErrorKind::InvalidRequest`] for anything else. The value is not shown, because it may hold a password.
     pub fn parse(text: &str) -> Result<Self, ClientError> {
         match text {
             "process" => Ok(Self::Process),
@@ -49,56 +49,56 @@ impl BudgetScope {
     }
 }
 
-/// Random numbers in 0 ..= 1 that spread the pauses between attempts.
+/// Random numbers in 0 ..= 1 for the jitter of the pauses between attempts.
 pub type Jitter = Arc<dyn Fn() -> f64 + Send + Sync>;
 
-/// The client's clock; `None` when it does not tell.
+/// The client's clock; `None` if it has no time now.
 pub type Now = Arc<dyn Fn() -> Option<UnixNanos> + Send + Sync>;
 
 /// Settings of a client.
 pub struct Config {
     /// API key (section 5).
     pub api_key: SecretString,
-    /// Base address, such as `https://host`; a path in front of `/v1` is kept.
+    /// Base URL, such as `https://host`; a path before `/v1` is kept.
     pub base_url: String,
-    /// The key's tier; without it the limit is learnt from `/v1/usage` and the answers' headers.
+    /// The key's tier; without it the limits are read from `/v1/usage` and the answers' headers.
     pub tier: Option<Tier>,
-    /// Time that one attempt may take, from connecting to the last byte.
+    /// Timeout of one attempt, from connecting to the last byte.
     pub timeout: Duration,
-    /// Time that may pass within a body without a byte.
+    /// Timeout between two bytes of a body.
     pub read_timeout: Duration,
-    /// Time that a request may take over all its attempts, waits for budget and pauses included; `None` is bounded by
-    /// the rest alone.
+    /// Timeout of a request over all its attempts, including waits for budget and pauses; `None` for no limit beyond
+    /// the others.
     pub total_timeout: Option<Duration>,
-    /// Largest body that is read, decompressed, in bytes.
+    /// Largest body that is read, in bytes after decompression.
     pub max_body: u64,
-    /// Most bytes that the columns of one answer may take in memory; `None` is what was asked can need, with room to spare.
+    /// Most bytes that the columns of one answer may take in memory; by default an upper estimate from the query.
     pub max_memory: Option<u64>,
     /// Attempts after the first.
     pub retries: u32,
-    /// First step of the back-off between attempts; each further one doubles it, up to 30 s.
+    /// First step of the backoff between attempts; each further one doubles it, up to 30 s.
     pub first_pause: Duration,
-    /// Where the pauses' random numbers come from.
+    /// Source of random numbers for the pauses.
     pub jitter: Jitter,
-    /// Longest that a call may wait for budget; `None` waits as long as it takes.
+    /// Longest that a call may wait for budget; `None` for no limit.
     pub max_wait: Option<Duration>,
     /// Who shares the key's budget.
     pub budget: BudgetScope,
-    /// Proxy for every request; without it the usual environment variables hold, except for loopback addresses.
+    /// Proxy for every request; by default the usual environment variables apply, except for loopback addresses.
     pub proxy: Option<String>,
-    /// PEM file with further trusted certificates.
+    /// PEM file with additional trusted certificates.
     pub ca_certs: Option<PathBuf>,
-    /// Archive to read through: closed buckets come from it where it has them, and go into it where it has not.
+    /// Archive to read through: closed buckets are read from it if they are there, and written to it if not.
     pub archive: Option<Archive>,
-    /// Name under which an archive knows the service; the base address where there is none.
+    /// Name of the service in an archive; by default the base URL.
     pub source: Option<String>,
-    /// Names that the service publishes instead of the specification's. Its base address is not looked at.
+    /// Published names that replace the specification's. The base URL in it is ignored.
     pub dialect: Dialect,
-    /// Whether symbols and coins are looked up in the service's lists ([`super::Client::look_up`]).
+    /// Whether to look up symbols and coins in the service's lists ([`super::Client::look_up`]).
     pub check_symbols: bool,
-    /// Whether block sizes that are no multiple of the recommended one are asked all the same (supplement 9).
+    /// Whether to allow block sizes that are not a multiple of the recommended one (supplement 9).
     pub any_block_size: bool,
-    /// Tells when answers came, which an archive notes; without one the time that a call began at runs on.
+    /// Clock for the archive's times of answers; by default the time that a call started at, continued.
     pub clock: Option<Now>,
 }
 

@@ -1,4 +1,4 @@
-//! The dialect of a client: read from a file, and kept to by its callers.
+//! A client's dialect: reading it from a file, and checking that callers use neutral names.
 
 use std::path::Path;
 
@@ -26,13 +26,13 @@ impl From<DialectError> for ClientError {
 }
 
 impl ClientInner {
-    /// As [`ClientInner::check_names`], of a request for points.
+    /// As [`ClientInner::check_names`], for a request for points.
     pub(super) fn check_request(&self, request: &PointsRequest) -> Result<(), ClientError> {
         self.check_names([&request.query.data_type], &request.query.exchanges)
     }
 
-    /// Refuses a published name where its neutral one belongs: its weight, its walls and its place in an archive go by
-    /// the neutral one.
+    /// Refuses a published name where its neutral name is needed: weight, walls and archive keys depend on the neutral
+    /// name.
     pub(super) fn check_names<'a>(
         &self,
         types: impl IntoIterator<Item = &'a String>,

@@ -1,48 +1,49 @@
-//! Discovery calls: zero weight, page by page (service.md 4.2, supplement 5).
+//! Discovery calls: weight 0, page by page (service.md 4.2, supplement 5).
 
 use std::collections::HashSet;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::body_reader::ObjectReader;
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
-use super::listing::asking::entries;
-use super::reading::ObjectReader;
-use super::rules::check_exchanges;
+use super::listing::fetch::entries;
+use super::typos::check_exchanges;
 use crate::protocol::wire::{MARKETS_PATH, USAGE_PATH};
 use crate::protocol::{DiscoveryList, Filters, MarketListing, MarketsPage, MarketsQuery, Usage, Weight, excerpt};
 
-/// Rows asked per page; more is known to work nowhere.
+/// Rows per page. No service is known to take more.
 const PAGE: u32 = 100;
 /// A listing longer than this is a service that repeats itself.
 const MOST_PAGES: usize = 1_000;
-/// How often a listing whose order moves is walked: the pages of a walk take a second or two, and figures move slowly.
+/// How often a listing is fetched again when its order changes between pages. Fetching all pages takes a second or two,
+/// and the sort key changes slowly.
 const MOST_WALKS: usize = 5;
 
 /// The pages of a listing.
 struct ListingWalk {
     rows: Vec<MarketListing>,
-    /// Whether a row came on two pages, so that another may be on none.
+    /// Whether a row was on two pages, so that another may be missing.
     moved: bool,
 }
 
-/// What tells a row of the listing from every other; figures are no part of it.
+/// The identity of a row of the listing; figures are not part of it.
 fn name(market: &MarketListing) -> [String; 5] {
-    // Rows of the prediction venue may be told by their conditions alone.
+    // Rows of the prediction venue may differ only in their condition id.
     let conditions: Vec<_> = market.prediction_markets.iter().map(|one| one.condition_id.as_str()).collect();
     let condition = conditions.join(" ");
     [&market.exchange, &market.raw_symbol, &market.category, &market.tenor, &condition].map(String::clone)
 }
 
 impl Client {
-    /// Every market that passes the filters, each once, in the service's order, up to `limit`. `page_size` and `page_offset`
-    /// of the query are ignored.
+    /// Every market that passes the filters, each once, in the service's order, up to `limit`. The query's `page_size`
+    /// and `page_offset` are ignored.
     ///
-    /// The order may move between two pages: a row that moves up past the edge of a page is on none of them, and pushes one
-    /// that was sent already onto the next. So when a row comes again on a later page, the pages are walked again, until
-    /// no row does or [`MOST_WALKS`] have been made. The order is that of the last walk; what only an earlier one met comes
-    /// behind. All of it weighs nothing.
+    /// The order may change between two pages: a row that moves to an earlier page is missed, and pushes a row that was
+    /// already sent to the next page. So when a row appears again on a later page, all pages are fetched again, until
+    /// no row repeats or [`MOST_WALKS`] is reached. The order is that of the last time; rows that were only in an
+    /// earlier one follow. All of it weighs nothing.
     ///
     /// # Errors
     /// Every kind.
@@ -64,11 +65,11 @@ impl Client {
         Ok(markets)
     }
 
-    /// The pages of the listing, one after the other.
+    /// All pages of the listing.
     ///
-    /// They go on while they are full, bring something new and `nextOffset` advances. A full page whose `nextOffset` is
-    /// offset plus rows should be the last by section 4.2; one more look costs no weight and loses nothing where a
-    /// service counts plainly.
+    /// Continues while pages are full, contain something new and `nextOffset` advances. By section 4.2, a full page
+    /// whose `nextOffset` is offset plus rows should be the last; one more request weighs nothing and loses no rows if
+    /// a service uses a plain count.
     async fn walk(&self, query: &MarketsQuery, limit: usize) -> Result<ListingWalk, ClientError> {
         let mut walk = ListingWalk { rows: Vec::new(), moved: false };
         let (mut seen, mut last) = (HashSet::new(), HashSet::new());
@@ -85,7 +86,7 @@ impl Client {
             let before = walk.rows.len();
             let names: HashSet<_> = page.symbols.iter().map(name).collect();
             if names == last {
-                break; // the same page again: the service does not look at the offset
+                break; // the same page again: the service ignores the offset
             }
             walk.moved |= !names.is_disjoint(&seen);
             walk.rows.extend(page.symbols.into_iter().filter(|market| seen.insert(name(market))));
@@ -139,7 +140,7 @@ impl ClientInner {
         })
     }
 
-    /// One answer that is no points, at its weight.
+    /// One answer without points, at its weight.
     pub(super) async fn record<T: DeserializeOwned + Send>(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! What can go wrong with a call. One type; the bindings map its kinds to Python's classes.
+//! Errors of a call. One type; the bindings map its kinds to Python's classes.
 
 use std::fmt;
 
@@ -9,43 +9,43 @@ use crate::protocol::query::Spelling;
 use crate::protocol::wire::NOT_ARCHIVED;
 use crate::protocol::{AnalyticsAnswer, ErrorBody, ParamError};
 
-/// What kind of trouble it is.
+/// The kind of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request makes no sense; found before sending, or refused by the service with 4xx.
+    /// The request is not valid; found before sending, or refused by the service with 4xx.
     InvalidRequest,
     /// The key is missing or unknown (401).
     Authentication,
-    /// The key's tier does not allow it (403).
+    /// The key's tier does not allow the request (403).
     Tier,
     /// The budget is exhausted (429), or waiting for it would take longer than allowed.
     RateLimit,
-    /// The service failed (5xx) or answered something else than data.
+    /// The service failed (5xx), or its answer is not data.
     Server,
     /// The service could not be reached, or the connection broke.
     Transport,
-    /// An attempt took longer than its timeout.
+    /// An attempt timed out.
     Timeout,
-    /// The answer is no valid body.
+    /// The answer cannot be decoded.
     Decode,
-    /// Some requests of a plan failed, others arrived.
+    /// Some requests of a call failed, others succeeded.
     Partial,
-    /// The archive does not answer or cannot be written.
+    /// The archive cannot be read or written.
     Archive,
-    /// The service answers from an archive, which was never asked for this.
+    /// The service answers from an archive, which does not hold the requested data.
     NotArchived,
 }
 
 /// A failed call.
 #[derive(Debug, Clone)]
 pub struct ClientError {
-    /// What kind of trouble it is.
+    /// Its kind.
     pub kind: ErrorKind,
-    /// What was wrong, where, and how to mend it. Never holds the key.
+    /// What was wrong, where, and how to fix it. Never contains the key.
     pub message: String,
-    /// HTTP status, where there was an answer.
+    /// HTTP status, if there was an answer.
     pub status: Option<u16>,
-    /// The service's error code, where it sent one.
+    /// The service's error code, if it sent one.
     pub code: Option<String>,
     /// URL of the request, without the key.
     pub request: Option<String>,
@@ -53,7 +53,7 @@ pub struct ClientError {
     pub retry_after: Option<f64>,
     /// What failed and where, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
     pub cause: Option<Box<Cause>>,
-    /// What arrived and what did not, for [`ErrorKind::Partial`].
+    /// Results and failures, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
 }
 
@@ -66,12 +66,12 @@ pub enum Cause {
     Archive(ArchiveFault),
 }
 
-/// The two parts of a call that half succeeded.
+/// Results and failures of a call that succeeded in part.
 #[derive(Debug, Clone, Default)]
 pub struct Partial {
-    /// What arrived, joined.
+    /// The series that arrived, joined.
     pub results: Vec<Series>,
-    /// Rows of the analytics that arrived, where these were asked.
+    /// The rows of an analytics call that arrived.
     pub rows: Option<Box<AnalyticsAnswer>>,
     /// One error for each request that failed.
     pub failures: Vec<ClientError>,
@@ -92,19 +92,19 @@ impl ClientError {
         }
     }
 
-    /// A request that makes no sense.
+    /// An error of kind `InvalidRequest`.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// The same error, of this request.
+    /// The same error, with the URL of this request.
     #[must_use]
     pub(super) fn of(mut self, url: &str) -> Self {
         self.request = Some(url.to_owned());
         self
     }
 
-    /// A refusal of the service.
+    /// An error answer of the service.
     pub(super) fn refused(body: ErrorBody) -> Self {
         let kind = match body.status {
             _ if body.code.as_deref() == Some(NOT_ARCHIVED) => ErrorKind::NotArchived,
@@ -131,7 +131,7 @@ impl ClientError {
         }
     }
 
-    /// A body that does not decode.
+    /// A body that cannot be decoded.
     pub(super) fn undecodable(error: DecodeError) -> Self {
         let message = format!("the answer is not valid: {error}");
         Self { cause: Some(Box::new(Cause::Body(error))), ..Self::new(ErrorKind::Decode, message) }

@@ -1,24 +1,24 @@
-//! One request with everything around it: budget, attempts, error bodies.
+//! One request with budget, retries and error bodies.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::broken::BrokenAttempt;
+use super::body_reader::{BodyReader, BytesReader, Unreadable, record};
 use super::error::{Cause, ClientError, ErrorKind};
 use super::inner::ClientInner;
 use super::log::{self, Attempt, LogLevel, LogRecord};
 use super::pace::{Patience, Permit};
-use super::reading::{BodyReader, BytesReader, Unreadable, record};
 use super::retry::{Failure, Verdict, asked_wait, verdict};
-use super::transport::WholeAnswer;
+use super::transport::HttpAnswer;
+use super::transport_error::TransportError;
 use crate::clock::UnixSecond;
 use crate::protocol::wire::USAGE_PATH;
 use crate::protocol::{ErrorBody, Usage, Weight};
 
 impl ClientInner {
-    /// Learns the limits of a key whose tier nobody told, unless they are known: from others who share the budget, else from
-    /// `/v1/usage`. It may be forbidden on a valid key: then the answers' headers tell, if they come.
+    /// Reads the limits of a key of unknown tier, unless they are known: from others who share the budget, else from
+    /// `/v1/usage`. If that is forbidden for the key, the headers of later answers give them.
     pub(super) async fn learn_limits(&self) {
         if self.pacer.knows_limits() {
             return;
@@ -57,7 +57,7 @@ impl ClientInner {
             .await;
     }
 
-    /// Logs the only attempt of a request of weight 0 that a call makes for itself.
+    /// Logs the single attempt of a request of weight 0 that a call makes on its own account.
     pub(super) fn log_attempt(&self, url: &str, sent: Instant, status: Option<u16>, error: Option<&ClientError>) {
         let words = || error.map(|error| self.transport.redact(&error.message));
         log::emit(LogLevel::Debug, || attempt_record(url, Weight::ZERO, sent, 0, status, words(), None));
@@ -67,9 +67,9 @@ impl ClientInner {
         record(serde_json::from_slice(body).ok()?, self.transport.dialect()).ok()
     }
 
-    /// One GET with everything around it: budget, retries, error bodies. Each attempt's 200 body goes to a reading of its
-    /// own. Gives what it says, and the service's clock (Unix seconds) where the answer has it. `in_line` is told when an
-    /// attempt begins to wait for budget, and when it ends.
+    /// One GET with budget, retries and error bodies. The 200 body of each attempt goes to a reader of its own. Returns
+    /// the reader's value, and the service's clock (Unix seconds) if the answer has it. `in_line` is called when an
+    /// attempt starts and stops waiting for budget.
     pub(super) async fn fetch<R: BodyReader>(
         &self,
         url: &str,
@@ -128,7 +128,7 @@ impl ClientInner {
                 Verdict::After(pause) => tokio::time::sleep(pause).await,
             }
         }
-        Err(ClientError::new(ErrorKind::Transport, "no attempt was made")) // attempts count up for ever
+        Err(ClientError::new(ErrorKind::Transport, "no attempt was made")) // attempts count up forever
     }
 
     /// How long a request that starts now may wait.
@@ -147,12 +147,12 @@ impl ClientInner {
         let got = match patience.deadline {
             None => getting.await,
             Some(deadline) => tokio::time::timeout_at(deadline, getting).await.unwrap_or_else(|_| {
-                Err(BrokenAttempt::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
+                Err(TransportError::off(ErrorKind::Timeout, "the request took longer than total_timeout".to_owned()))
             }),
         };
         match got {
             Ok(answer) => self.read(permit, answer, reading).await,
-            Err(BrokenAttempt { error, not_sent, for_good }) => {
+            Err(TransportError { error, not_sent, for_good }) => {
                 if not_sent {
                     permit.not_sent().await;
                 } else {
@@ -166,7 +166,7 @@ impl ClientInner {
     async fn read<R: BodyReader>(
         &self,
         permit: Permit,
-        answer: WholeAnswer,
+        answer: HttpAnswer,
         reading: R,
     ) -> Result<(R::Value, Option<UnixSecond>), Failed> {
         if answer.status == 200 {
@@ -192,7 +192,7 @@ impl ClientInner {
         Err(Failed { bare_forbidden, ..Failed::of(error) })
     }
 
-    /// An error without the key, which a careless service may echo.
+    /// Redacts the key in an error, because a careless service may echo it.
     fn without_the_key(&self, mut error: ClientError) -> ClientError {
         error.message = self.transport.redact(&error.message);
         error.code = error.code.map(|code| self.transport.redact(&code));

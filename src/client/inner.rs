@@ -1,12 +1,13 @@
-//! A client: its connections, its budget and its settings.
+//! A client: connections, budget and settings.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::config::{Config, Jitter, Now};
 use super::error::ClientError;
-use super::kept_lists::Listings;
+use super::list_cache::ListCaches;
 use super::pace::{BudgetView, Pacer, Registry};
+use super::points_requests::PointsRequests;
 use super::retry::Policy;
 use super::transport::Transport;
 
@@ -20,7 +21,7 @@ pub struct Client {
     pub(super) inner: Arc<ClientInner>,
 }
 
-/// What a client and its copies share.
+/// What a client and its clones share.
 pub(super) struct ClientInner {
     pub(super) transport: Transport,
     pub(super) pacer: Arc<Pacer>,
@@ -31,16 +32,16 @@ pub(super) struct ClientInner {
     pub(super) jitter: Jitter,
     pub(super) max_memory: Option<u64>,
     pub(super) archive: Option<Archive>,
-    /// Name under which an archive knows the service.
+    /// Name of the service in an archive.
     pub(super) source: String,
-    pub(super) listings: Listings,
+    pub(super) listings: ListCaches,
     pub(super) check_symbols: bool,
     pub(super) any_block_size: bool,
     clock: Option<Now>,
 }
 
 impl ClientInner {
-    /// Tells the time of answers of a call that began at `now`, by the client's clock.
+    /// A clock for the answers of a call that began at `now`: the client's clock, else `now` continued.
     pub(super) fn answer_clock(&self, now: UnixNanos) -> impl Fn() -> UnixNanos + Send + Sync + '_ {
         let began = Instant::now();
         move || {
@@ -51,12 +52,11 @@ impl ClientInner {
 }
 
 impl Client {
-    /// Makes a client. Nothing is sent. Clients of one key and base address that take the same `registry` share one
-    /// bucket.
+    /// Makes a client. Nothing is sent. Clients with the same key, base URL and `registry` share one bucket.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for a key that no header can carry, a base address that is no http(s) URL, or
-    /// certificates that cannot be read.
+    /// [`super::ErrorKind::InvalidRequest`] for a key that is not a valid header value, a base URL that is not http(s),
+    /// or certificates that cannot be read.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base())?;
@@ -73,7 +73,7 @@ impl Client {
             jitter: Arc::clone(&config.jitter),
             archive: config.archive.clone(),
             source,
-            listings: Listings::default(),
+            listings: ListCaches::default(),
             check_symbols: config.check_symbols,
             any_block_size: config.any_block_size,
             clock: config.clock.clone(),
@@ -81,12 +81,20 @@ impl Client {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The budget as the local bucket sees it; `None` until a tier or an answer told the limit.
+    /// Whether a call at `now` is one small answer and needs nothing but the service: its requests may then run on a
+    /// runtime that only moves while the caller waits, which saves the way to another thread and back.
+    #[must_use]
+    pub fn is_small(&self, requests: &PointsRequests, now: UnixNanos) -> bool {
+        let inner = &self.inner;
+        inner.archive.is_none() && inner.pacer.is_local() && requests.is_small(now, inner.tier)
+    }
+
+    /// The budget as the local bucket sees it; `None` until the limit is known from a tier or an answer.
     pub fn budget(&self) -> Option<BudgetView> {
         self.inner.pacer.view()
     }
 
-    /// What the service's clock says now, going by the `Date` of its latest answer; `None` before the first.
+    /// The service's current time, extrapolated from the `Date` of its latest answer; `None` before the first.
     pub fn service_time(&self) -> Option<UnixNanos> {
         self.inner.transport.service_time()
     }

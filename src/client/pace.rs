@@ -128,6 +128,11 @@ impl Pacer {
         }
     }
 
+    /// Whether no connection is needed to count the budget.
+    pub(super) fn is_local(&self) -> bool {
+        self.ledger.is_local()
+    }
+
     /// Takes over the limits of a tier, until the service tells others.
     fn assume(&self, limits: Limits) {
         *self.assumed.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);

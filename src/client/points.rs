@@ -6,12 +6,12 @@ use futures::StreamExt;
 use futures::stream;
 
 use super::assemble::assemble;
+use super::body_reader;
+use super::call_run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::error::{ClientError, ErrorKind};
 use super::inner::{Client, ClientInner};
-use super::plan::{Plan, PlannedRequest};
-use super::reading;
+use super::plan::{Plan, PlannedRequest, check_weight};
 use super::request::PointsRequest;
-use super::run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
 use super::slicing::slices_of;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::Series;
@@ -29,16 +29,13 @@ impl Client {
     /// weighs more than the request's `max_weight`,
     /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
     pub fn plan(&self, request: &PointsRequest, now: UnixNanos) -> Result<Plan, ClientError> {
-        let inner = &self.inner;
-        inner.check_request(request)?;
+        self.inner.check_request(request)?;
         self.listed(request)?;
-        let window = request.window(now, inner.tier);
         if let Some(plan) = self.plan_archived(request, now)? {
             return Ok(plan);
         }
-        let slices = slices_of(request, None, now, inner.terms())?;
-        let requests: Vec<_> = slices.iter().map(|slice| inner.planned(&request.query, slice)).collect();
-        Plan::new(requests, window, inner, request.max_weight)
+        let requests = self.inner.requests_of(request, now)?;
+        Plan::new(requests, request.window(now, self.inner.tier), &self.inner, request.max_weight)
     }
 
     /// Fetches the points of a request as of `now`: cut into requests, paced, retried, decoded, joined
@@ -69,15 +66,23 @@ impl Client {
             return Ok(series);
         }
         self.inner.learn_limits().await;
-        let plan = self.plan(request, now)?;
-        run.expect(expected, Amount::of(&plan.requests))?;
+        self.listed(request)?;
+        let requests = self.inner.requests_of(request, now)?;
+        check_weight(requests.iter().map(|request| request.weight).sum(), requests.len(), request.max_weight)?;
+        run.expect(expected, Amount::of(&requests))?;
         let take = |_, series, _| std::future::ready((series, true));
-        let answers = self.inner.send(run, &plan.requests, take).await;
-        assemble(request, request.counted(plan.window, now), answers)
+        let answers = self.inner.send(run, &requests, take).await;
+        assemble(request, request.counted(request.window(now, self.inner.tier), now), answers)
     }
 }
 
 impl ClientInner {
+    /// What the points of a request take, without an archive.
+    fn requests_of(&self, request: &PointsRequest, now: UnixNanos) -> Result<Vec<PlannedRequest>, ClientError> {
+        let slices = slices_of(request, None, now, self.terms())?;
+        Ok(slices.iter().map(|slice| self.planned(&request.query, slice)).collect())
+    }
+
     /// Sends the requests for one symbol, several at once, and hands each answer on as it comes: its place in the plan, its
     /// series, and the service's clock. `take` says what it made of it, and whether the rest is still worth asking for. The
     /// outcomes are in the plan's order.
@@ -130,8 +135,8 @@ impl ClientInner {
     }
 
     /// What reads the points of an answer that may take so many bytes in memory.
-    pub(super) fn reading(&self, memory: u64) -> reading::PointsReader {
-        reading::PointsReader::new(self.transport.dialect().cloned(), memory)
+    pub(super) fn reading(&self, memory: u64) -> body_reader::PointsReader {
+        body_reader::PointsReader::new(self.transport.dialect().cloned(), memory)
     }
 
     pub(super) fn planned(&self, query: &PointsQuery, slice: &Slice) -> PlannedRequest {

@@ -1,10 +1,10 @@
 //! What a user asks, checked against the table before anything is sent, and the window it means at a moment
 //! (service.md 4.1, supplement 4).
 
+use super::argument_values::{check_values, session};
 use super::error::{ClientError, ErrorKind};
-use super::parts::{check_values, session};
-use super::rules::{check_exchanges, check_open_type, check_places};
 use super::tiers::own_tier;
+use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
@@ -323,6 +323,6 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
     }
 }
 
-mod nothing;
+mod empty_window;
 #[cfg(test)]
 mod tests;

@@ -7,14 +7,15 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
 use secrecy::ExposeSecret;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::address::{base_url, is_loopback, key_header, key_name, redacted};
-use super::broken::{BrokenAttempt, broken, unusable};
+use super::body_reader::BodyReader;
 use super::config::Config;
+use super::content_encoding::ContentDecoder;
 use super::error::{ClientError, ErrorKind};
-use super::reading::BodyReader;
 use super::retry::retry_after;
-use super::unpack::Unpacker;
+use super::transport_error::{TransportError, broken, unusable};
 use crate::archive::read_settings;
 use crate::budget::BudgetHeaders;
 use crate::clock::{UnixNanos, UnixSecond};
@@ -32,7 +33,11 @@ const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// The connection pool and the base address.
 pub(super) struct Transport {
+    /// Connections of calls on runtimes that have threads of their own.
     http: reqwest::Client,
+    /// Connections of calls on runtimes that only run while somebody waits; made at the first. The two are kept apart: a
+    /// connection moves only while the runtime does that opened it.
+    local: OnceLock<reqwest::Client>,
     base: String,
     key_name: HeaderName,
     key: HeaderValue,
@@ -40,7 +45,7 @@ pub(super) struct Transport {
     dialect: Option<Arc<Dialect>>,
     read_timeout: Duration,
     max_body: u64,
-    way: Way,
+    way: ConnectionSettings,
     /// Time that an attempt may take.
     timeout: Duration,
     /// The service's clock in the latest answer that had it, and when that came.
@@ -50,13 +55,13 @@ pub(super) struct Transport {
 }
 
 /// How connections are made, the same for requests and for streams.
-struct Way {
+struct ConnectionSettings {
     proxy: Option<Proxy>,
     loopback: bool,
     certificates: Vec<Certificate>,
 }
 
-impl Way {
+impl ConnectionSettings {
     fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
         let proxy = config.proxy.as_ref().map(|proxy| {
             Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
@@ -81,10 +86,18 @@ impl Way {
         };
         if self.certificates.is_empty() { builder } else { builder.tls_certs_merge(self.certificates.clone()) }
     }
+
+    /// Connections for requests, each of which may take so long.
+    fn pool(&self, timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
+        let builder = self.builder().timeout(timeout).connect_timeout(CONNECT.min(timeout));
+        // gzip is unpacked here, because a body may be of several members.
+        let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
+        builder.build()
+    }
 }
 
 /// A whole answer.
-pub(super) struct WholeAnswer {
+pub(super) struct HttpAnswer {
     pub status: u16,
     /// What its headers said about the budget.
     pub budget: BudgetHeaders,
@@ -101,15 +114,36 @@ impl Transport {
         let key_name = key_name(&config.dialect)?;
         let dialect = config.dialect.translates().then(|| Arc::new(config.dialect.clone()));
         let url = base_url(&config.base_url)?;
-        let way = Way::new(config, &url)?;
-        let builder = way.builder().timeout(config.timeout).connect_timeout(CONNECT.min(config.timeout));
-        // gzip is unpacked here, because a body may be of several members.
-        let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
-        let http = builder.build().map_err(|error| unusable(&error))?;
+        let way = ConnectionSettings::new(config, &url)?;
+        let http = way.pool(config.timeout).map_err(|error| unusable(&error))?;
         let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
-        let (latest_date, sockets) = (Mutex::new(None), OnceLock::new());
-        Ok(Self { http, base, key_name, key, dialect, read_timeout, max_body, way, timeout, latest_date, sockets })
+        Ok(Self {
+            http,
+            local: OnceLock::new(),
+            base,
+            key_name,
+            key,
+            dialect,
+            read_timeout,
+            max_body,
+            way,
+            timeout,
+            latest_date: Mutex::new(None),
+            sockets: OnceLock::new(),
+        })
+    }
+
+    /// The connections that belong to the runtime of the caller.
+    fn pool(&self) -> Result<&reqwest::Client, reqwest::Error> {
+        if Handle::current().runtime_flavor() != RuntimeFlavor::CurrentThread {
+            return Ok(&self.http);
+        }
+        if let Some(made) = self.local.get() {
+            return Ok(made);
+        }
+        let made = self.way.pool(self.timeout)?;
+        Ok(self.local.get_or_init(|| made))
     }
 
     /// Base address without a trailing slash.
@@ -167,8 +201,9 @@ impl Transport {
     }
 
     /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
-    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<WholeAnswer, BrokenAttempt> {
-        let request = self.http.get(url).header(self.key_name.clone(), self.key.clone());
+    pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
+        let pool = self.pool().map_err(|error| broken(&error))?;
+        let request = pool.get(url).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
@@ -185,16 +220,16 @@ impl Transport {
         } else {
             self.refusal(&mut response).await?
         };
-        Ok(WholeAnswer { status, budget, retry_after: wait, date, refusal })
+        Ok(HttpAnswer { status, budget, retry_after: wait, date, refusal })
     }
 
     async fn body<R: BodyReader>(
         &self,
         response: &mut reqwest::Response,
         reading: &mut R,
-    ) -> Result<(), BrokenAttempt> {
+    ) -> Result<(), TransportError> {
         let most = self.max_body.min(R::MOST);
-        let mut unpacker = Unpacker::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers());
         let announced = response.content_length().filter(|_| unpacker.is_plain());
         if announced.is_some_and(|length| length > most) {
             return Err(self.too_large(most));
@@ -210,7 +245,7 @@ impl Transport {
             match reading.refusal() {
                 None => Ok(()),
                 Some(message) => {
-                    Err(BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) })
+                    Err(TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) })
                 }
             }
         };
@@ -221,12 +256,12 @@ impl Transport {
     }
 
     /// The body of an answer that is no data, or as much of it as an error has room for.
-    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, BrokenAttempt> {
-        let mut unpacker = Unpacker::of(response.headers());
+    async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
+        let mut unpacker = ContentDecoder::of(response.headers());
         let mut body = BytesMut::new();
         let take = |piece: &[u8], body: &mut BytesMut| {
             body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);
-            Ok::<(), BrokenAttempt>(())
+            Ok::<(), TransportError>(())
         };
         while let Some(chunk) = self.chunk(response).await? {
             unpacker.unpack(&chunk, |piece| take(piece, &mut body))?;
@@ -239,24 +274,24 @@ impl Transport {
     }
 
     /// The next piece of a body, which must not be long in coming.
-    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, BrokenAttempt> {
+    async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.read_timeout, response.chunk()).await {
             Ok(chunk) => chunk.map_err(|error| broken(&error)),
             Err(_) => {
                 let message =
                     format!("the body stalled: no byte for read_timeout={} s", self.read_timeout.as_secs_f64());
-                Err(BrokenAttempt::off(ErrorKind::Timeout, message))
+                Err(TransportError::off(ErrorKind::Timeout, message))
             }
         }
     }
 
-    fn too_large(&self, most: u64) -> BrokenAttempt {
+    fn too_large(&self, most: u64) -> TransportError {
         let message = if most == self.max_body {
             format!("the answer is larger than max_body={most} bytes; ask a shorter window, or allow more")
         } else {
             format!("the answer is larger than {most} bytes, which no record is")
         };
-        BrokenAttempt { for_good: true, ..BrokenAttempt::off(ErrorKind::Server, message) }
+        TransportError { for_good: true, ..TransportError::off(ErrorKind::Server, message) }
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Mutex;
 
+use super::archive_writes::{key_writer, on_shared, release, run_blocking};
 use super::error::ClientError;
-use super::keeping::{aside, key_writer, on_shared, release};
-use super::several::PointsRequests;
+use super::points_requests::PointsRequests;
 use crate::archive::points::{Archive, ArchiveKey, Compacted, Replaced};
 use crate::clock::{UnixNanos, Window};
 
@@ -49,7 +49,7 @@ pub async fn compact(
     before: UnixNanos,
 ) -> Result<Compacted, ClientError> {
     let (own, requests, before) = (archive.clone(), requests.cloned(), before.micros());
-    let keys = aside(move || {
+    let keys = run_blocking(move || {
         let mut old = Vec::new();
         let keys = match &requests {
             None => own.contents()?.0.into_iter().map(|content| Ok(Some(content.key))).collect::<Vec<_>>(),

@@ -19,21 +19,21 @@ mod refusal;
 mod row_template;
 mod row_templates;
 mod series;
-mod settle;
 mod stream;
 mod table;
 #[cfg(test)]
 mod tests;
 mod trades;
+mod unknown_fields;
 mod unordered;
 mod values;
 
 pub use delimited::Delimited;
 pub use error::DecodeError;
 pub use kernel::{KERNEL_VARIABLE, Kernel};
-pub use settle::{column_name, is_settled, settled};
 pub use stream::PointsDecoder;
 pub use trades::{LONGEST_ID, TradePoint, trades_of_frame};
+pub use unknown_fields::{column_name, is_settled, settled};
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use super::names::BodyNames;
 use super::open_series::{AfterKey, OpenSeries};
 use super::refusal::DecodeRefusal;
 use super::series;
-use super::settle::settled;
+use super::unknown_fields::settled;
 use crate::columns::Series;
 use crate::protocol::Dialect;
 

@@ -9,14 +9,14 @@
 //! are 0.
 
 mod cells;
-mod measure;
+mod extent;
 mod packed;
 mod paint;
-mod place;
+mod pixel_coverage;
 mod regroup;
 
 pub use cells::{LevelSide, RaggedLevels, RasterError, Viewport, VolumeField};
-pub use measure::{Extent, extent, quantiles};
+pub use extent::{Extent, extent, quantiles};
 pub use packed::Packed;
 pub use paint::{Reduce, raster};
 pub use regroup::{Regrouped, regroup};

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::cells::{
     LevelSide, RaggedLevels, RasterError, VolumeField, check_field, check_height, check_offsets, runs, volume,
 };
-use super::place::PriceRows;
+use super::pixel_coverage::PriceRows;
 use crate::columns::pages;
 use crate::columns::parallel::{share, threads};
 

@@ -6,7 +6,7 @@ use ndarray::Array2;
 
 use super::cells::{RaggedLevels, RasterError, Viewport, VolumeField, volume};
 use super::packed::{Packed, Painter};
-use super::place::{PriceRows, Spread, columns};
+use super::pixel_coverage::{PriceRows, Spread, columns};
 use crate::clock::UnixNanos;
 use crate::columns::parallel::{share, threads};
 

@@ -1,4 +1,4 @@
-//! Keys and their budgets: who asks, what is charged, what the headers tell (service.md 5, 8.1 and 8.5).
+//! Keys and their budgets: who sent a request, what it is charged, the rate-limit headers (service.md 5, 8.1 and 8.5).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -35,14 +35,14 @@ pub(super) struct Access {
 /// Every key of a service.
 pub(super) struct KeyRing {
     holders: Vec<Arc<Access>>,
-    /// The known keys as they are and as they stand in a query, the longest first: a key may begin with another one.
+    /// The known keys, raw and percent-encoded, longest first: one key may be a prefix of another.
     spellings: Vec<String>,
-    /// Whether of some keys only the hash is known.
+    /// Whether only the hash is known of some keys.
     hashed: bool,
 }
 
 impl KeyRing {
-    /// The given keys, or, without any, random ones for every tier and `unlimited`.
+    /// The given keys, or random ones for every tier and `unlimited` if none are given.
     pub(super) fn new(given: Vec<KeyEntry>, clock: &SharedClock) -> Result<Self, ServiceError> {
         let entries = if given.is_empty() { generated()? } else { given };
         for (index, entry) in entries.iter().enumerate() {
@@ -82,7 +82,7 @@ impl KeyRing {
         Ok(Self { holders, spellings, hashed })
     }
 
-    /// The holder of a key. Hashes are compared, each whole, so that the time it takes tells nothing of the keys.
+    /// The holder of a key. Full hashes are compared, so that the time it takes reveals nothing about the keys.
     pub(super) fn find(&self, presented: &[u8]) -> Option<Arc<Access>> {
         let presented = digest(presented);
         let mut found = None;
@@ -94,7 +94,7 @@ impl KeyRing {
         found
     }
 
-    /// A text in which every key of the service is replaced, except those of which only the hash is known.
+    /// The text with every key of the service replaced, except keys of which only the hash is known.
     pub(super) fn hide(&self, text: &str, instead: &str) -> String {
         let hidden = |text: String, spelling: &String| {
             if text.contains(spelling) { text.replace(spelling, instead) } else { text }
@@ -102,7 +102,7 @@ impl KeyRing {
         self.spellings.iter().fold(text.to_owned(), hidden)
     }
 
-    /// Whether a word holds a known key, or is one of which only the hash is known.
+    /// Whether a word contains a known key, or is a key of which only the hash is known.
     pub(super) fn is_in(&self, word: &str) -> bool {
         self.spellings.iter().any(|spelling| word.contains(spelling))
             || self.hashed && self.find(word.as_bytes()).is_some()
@@ -113,7 +113,7 @@ impl KeyRing {
         self.holders.iter().map(|access| (access.name.clone(), access.allowance)).collect()
     }
 
-    /// The keys by their names, for their owner; without those of which only the hash is known.
+    /// The keys by name, for the service's owner. Keys of which only the hash is known are left out.
     pub(super) fn exposed(&self) -> BTreeMap<String, String> {
         self.holders.iter().filter_map(|access| Some((access.name.clone(), access.known()?.to_owned()))).collect()
     }
@@ -144,15 +144,16 @@ impl Access {
         self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The budget as it is now, as [`Self::usage_at`] tells it.
+    /// The current budget; see [`Self::usage_at`].
     pub(super) fn usage(&self) -> Usage {
         let bucket = self.bucket();
         let now = self.clock.now(); // read under the lock, so that the bucket never sees time go back
         Self::usage_at(bucket, now)
     }
 
-    /// The budget as headers and `/v1/usage` tell it: whole weight left (burst included), weight spent in the last 60 s,
-    /// and the Unix second at which the bucket is full again (rounded up; the present second when it is full).
+    /// The budget as the headers and `/v1/usage` report it: tokens left (burst included) rounded down, weight spent in
+    /// the last 60 s, and the Unix second at which the bucket is full again (rounded up; the current second when it is
+    /// full).
     fn usage_at(mut bucket: MutexGuard<'_, Bucket>, now: UnixNanos) -> Usage {
         let full_at = bucket.full_at(now);
         let reset = if full_at <= now { now.second() } else { full_at.ceil_second() };
@@ -165,9 +166,9 @@ impl Access {
         }
     }
 
-    /// Takes a request's weight, or says in the answer's words why not: 429 with the seconds after which the same
-    /// request passes, or 403 for one that never can. The budget that the refusal goes by comes along: at the moment at which
-    /// the headers are written it may be another.
+    /// Charges a request's weight, or returns the error body: 429 with the seconds after which the same request passes,
+    /// or 403 for a request that never can. The error carries the budget it was decided on, because the budget may have
+    /// changed by the time the headers are written.
     pub(super) fn charge(self: &Arc<Self>, weight: Weight) -> Result<Charge, Uncharged> {
         let mut bucket = self.bucket();
         let now = self.clock.now();
@@ -216,12 +217,12 @@ pub(super) struct Uncharged {
     pub(super) usage: Usage,
 }
 
-/// Weight taken for a request under way. It is given back at most once: by an error, or when it is dropped
-/// without an answer.
+/// Weight charged for a request in progress. It is refunded at most once: on an error, or when it is dropped without an
+/// answer.
 pub(super) struct Charge {
     access: Arc<Access>,
     weight: Weight,
-    /// When it was taken, Unix nanoseconds.
+    /// When it was charged, Unix nanoseconds.
     taken: UnixNanos,
     state: AtomicU8,
 }
@@ -232,12 +233,12 @@ const KEPT: u8 = 1;
 const RETURNED: u8 = 2;
 
 impl Charge {
-    /// The answer is made: its weight is spent, unless it went back before.
+    /// The answer was made: its weight stays spent, unless it was refunded before.
     pub(super) fn keep(&self) {
         let _ = self.state.compare_exchange(OPEN, KEPT, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// The caller gets an error instead of an answer, whether one was made or not: the weight goes back.
+    /// The caller gets an error, whether or not an answer was made: the weight is refunded.
     pub(super) fn refund(&self) {
         if self.state.swap(RETURNED, Ordering::SeqCst) != RETURNED {
             let mut bucket = self.access.bucket();

@@ -1,4 +1,4 @@
-//! The prediction-market analytics endpoints (service.md 4.3): fixed weights, one plan, one rule book.
+//! The prediction-market analytics endpoints (service.md 4.3): fixed weights, Advanced tier.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use axum::routing::get;
 
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
 use super::check::needs_tier;
-use super::reply;
-use super::shared::ServiceShared;
+use super::responses;
+use super::state::ServiceState;
 use crate::encode;
 use crate::protocol::analytics::{ANALYTICS, ANALYTICS_PREFIX, ANALYTICS_TIER, AnalyticsSpec};
 use crate::protocol::query::Spelling;
@@ -17,24 +17,24 @@ use crate::protocol::query::refuse_unknown;
 use crate::protocol::{AnalyticsQuery, ErrorBody};
 
 /// The routes of the table.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     ANALYTICS.iter().fold(Router::new(), |router, spec| {
         router.route(
             spec.path,
             get(
-                move |State(shared): State<Arc<ServiceShared>>,
-                      Extension(caller): Extension<Caller>,
-                      RawQuery(query)| { answer(spec, shared, caller, query) },
+                move |State(state): State<Arc<ServiceState>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
+                    answer(spec, state, caller, query)
+                },
             ),
         )
     })
 }
 
-/// What is refused, in this order: no key (401), a plan below Advanced (403), parameters that break a rule (400), no
-/// budget (429). Nothing of it costs anything.
+/// Refuses, in this order: no key (401), a tier below Advanced (403), invalid parameters (400), no budget (429). A
+/// refused request costs nothing.
 async fn answer(
     spec: &'static AnalyticsSpec,
-    shared: Arc<ServiceShared>,
+    state: Arc<ServiceState>,
     caller: Caller,
     query: Option<String>,
 ) -> RouteAnswer {
@@ -43,15 +43,15 @@ async fn answer(
         let feature = format!("prediction-market analytics ({ANALYTICS_PREFIX})");
         return Err(needs_tier(&feature, ANALYTICS_TIER.spec().name, access.allowance).into());
     }
-    let now = shared.clock.now();
+    let now = state.clock.now();
     let query = AnalyticsQuery::parse(spec.endpoint, &query.unwrap_or_default())?;
     refuse_unknown(&query.extra, spec.parameters)?;
     query.check(Spelling::Wire)?;
     query.check_offset()?;
     let charge = access.charge(spec.weight)?;
-    let body = compute(&shared, Some(charge), AnswerWork::Usual, move |source| {
+    let body = compute(&state, Some(charge), AnswerWork::Usual, move |source| {
         let answer = source.analytics(&query, now)?;
         encode::record(&answer).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::paid(body.await?, spec.weight))
+    Ok(responses::paid(body.await?, spec.weight))
 }

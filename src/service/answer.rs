@@ -1,4 +1,4 @@
-//! How a route comes to its answer: who asks, the computation within its bounds, errors on their way out.
+//! What the routes share: the caller, running a computation within its limits, errors as responses.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use axum::body::Body;
 use axum::http::Response;
 
 use super::access::{Access, Charge, Uncharged};
-use super::link::ASKER;
-use super::reply;
+use super::connection_handle::CURRENT_CONNECTION;
 use super::response_memory::{Answered, MadeBody};
-use super::shared::ServiceShared;
+use super::responses;
+use super::state::ServiceState;
 use crate::market::{Market, MarketError, Stop};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
 
-/// The caller, put into a request's extensions when its key is known.
+/// The caller, added to a request's extensions once its key is looked up.
 #[derive(Clone)]
 pub(super) struct Caller(pub(super) Option<Arc<Access>>);
 
-/// The budget that a response's body tells, put into its extensions so that the headers tell the same.
+/// The budget in a response's body, added to its extensions so that the headers agree with it.
 #[derive(Clone)]
 pub(super) struct BudgetOfBody(pub(super) Usage);
 
-/// What a route gives.
+/// The return type of a route.
 pub(super) type RouteAnswer = Result<Response<Body>, Refused>;
 
-/// An error on its way out, and the budget that it goes by, where it does.
+/// An error to be sent, with the budget it was decided on, if any.
 pub(super) struct Refused(ErrorBody, Option<BudgetOfBody>);
 
 impl<E: Into<ErrorBody>> From<E> for Refused {
@@ -42,7 +42,7 @@ impl From<Uncharged> for Refused {
 
 impl axum::response::IntoResponse for Refused {
     fn into_response(self) -> Response<Body> {
-        let mut response = reply::refusal(&self.0);
+        let mut response = responses::refusal(&self.0);
         if let Some(budget) = self.1 {
             response.extensions_mut().insert(budget);
         }
@@ -63,7 +63,7 @@ impl From<MarketError> for ErrorBody {
     }
 }
 
-/// The holder of the key; the message never repeats what was sent.
+/// The holder of the key, or 401. The message never repeats what was sent.
 pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     access.ok_or_else(|| {
         let message = format!("no known API key came with the request; send it in the header {KEY_HEADER}");
@@ -71,18 +71,18 @@ pub(super) fn known(Caller(access): Caller) -> Result<Arc<Access>, ErrorBody> {
     })
 }
 
-/// How much work an answer is.
+/// How expensive an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerWork {
-    /// Some milliseconds: it never waits for others that are more.
+    /// A few milliseconds: never queued behind more expensive answers.
     Light,
-    /// As most.
+    /// Most answers.
     Usual,
-    /// A second or more: some room is kept from it.
+    /// A second or more: never takes all the permits.
     Long,
 }
 
-/// Stops work when it is dropped.
+/// Cancels the computation when dropped.
 struct Stopping(Stop);
 
 impl Drop for Stopping {
@@ -91,11 +91,11 @@ impl Drop for Stopping {
     }
 }
 
-/// Runs a computation off the threads that serve connections, a bounded number at a time. Only an answer that was made
-/// in time keeps the charge: errors, panics and late answers cost nothing. Work of which nobody waits for the answer any
-/// more, because it is late or its asker hung up, stops soon.
+/// Runs a computation off the threads that serve connections, with a bounded number at a time. Only an answer that was
+/// made in time is charged: errors, panics and timeouts cost nothing. A computation whose caller no longer waits
+/// (timeout or disconnect) is cancelled.
 pub(super) async fn compute<F, T>(
-    shared: &ServiceShared,
+    state: &ServiceState,
     charge: Option<Charge>,
     amount: AnswerWork,
     work: F,
@@ -109,18 +109,18 @@ where
     let stopping = Stopping(stop.clone());
     let running = async {
         let long = match amount {
-            AnswerWork::Long => Some(Arc::clone(&shared.long_computations).acquire_owned().await),
+            AnswerWork::Long => Some(Arc::clone(&state.long_computations).acquire_owned().await),
             AnswerWork::Usual | AnswerWork::Light => None,
         };
-        let places = if amount == AnswerWork::Light { &shared.light_computations } else { &shared.computations };
+        let places = if amount == AnswerWork::Light { &state.light_computations } else { &state.computations };
         let Ok(permit) = Arc::clone(places).acquire_owned().await else {
             return Err(stopped());
         };
-        let (source, charge) = (Arc::clone(&shared.source), charge.clone());
+        let (source, charge) = (Arc::clone(&state.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
             let market = source.current()?;
             let body = work(&market.stopped_by(&stop))?;
-            // Kept here and not by the waiting side: a caller that hangs up has still had the work done.
+            // Charged here and not by the waiting side: for a caller that hangs up, the work was still done.
             charge.as_deref().inspect(|charge| charge.keep());
             Ok((body, permit, long))
         });
@@ -129,14 +129,14 @@ where
                 "computing the answer failed; that is a fault of the local service, not of the query",
             ))
         })?;
-        let held = shared.response_memory.hold(body.into()).await;
-        // Only now may the next computation start: answers that wait for room hold further ones back.
+        let held = state.response_memory.hold(body.into()).await;
+        // Only now may the next computation start, so that answers waiting for memory hold back further ones.
         drop((permit, long));
         held.ok_or_else(stopped)
     };
     let answered = tokio::select! {
-        answered = tokio::time::timeout(shared.answer_within, running) => answered.unwrap_or_else(|_| {
-            let seconds = shared.answer_within.as_secs_f64();
+        answered = tokio::time::timeout(state.answer_within, running) => answered.unwrap_or_else(|_| {
+            let seconds = state.answer_within.as_secs_f64();
             let message = format!("the answer took longer than {seconds} s; ask for a shorter window");
             Err(ErrorBody::new(504, "TIMEOUT", message))
         }),
@@ -152,27 +152,27 @@ where
     answered
 }
 
-/// Waits until who asks has hung up.
+/// Waits until the caller has disconnected.
 async fn hung_up() {
-    match ASKER.try_with(Arc::clone) {
-        Ok(link) => link.hung_up().await,
+    match CURRENT_CONNECTION.try_with(Arc::clone) {
+        Ok(connection) => connection.hung_up().await,
         Err(_) => std::future::pending().await,
     }
 }
 
-/// Runs a computation where the request is, without the hand-over to another thread, which costs more than a short answer.
-/// Only for what is known to be short: until it is done, the connections of this thread wait.
+/// Runs a computation on the current thread, which is cheaper for a short answer than handing it to another thread.
+/// Only for computations known to be short: the other connections of this thread wait meanwhile.
 pub(super) async fn compute_here<T: Into<MadeBody>>(
-    shared: &ServiceShared,
+    state: &ServiceState,
     charge: Charge,
     work: impl FnOnce(&Market) -> Result<T, ErrorBody>,
 ) -> Result<Answered, ErrorBody> {
-    // An error, and a panic, drop the charge, which gives the weight back.
-    let market = shared.source.current()?;
+    // An error or a panic drops the charge, which refunds it.
+    let market = state.source.current()?;
     let body = work(&market)?;
     drop(market);
     charge.keep();
-    shared.response_memory.hold(body.into()).await.ok_or_else(stopped)
+    state.response_memory.hold(body.into()).await.ok_or_else(stopped)
 }
 
 fn stopped() -> ErrorBody {

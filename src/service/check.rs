@@ -1,4 +1,4 @@
-//! What a query of `/v1/points` must pass before it may cost anything (service.md 5, 7 and 8; supplement 1, 4 and 6).
+//! Checks on a query of `/v1/points` before it is charged (service.md 5, 7 and 8; supplement 1, 4 and 6).
 
 use super::config::Allowance;
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixSecond, utc};
@@ -12,7 +12,7 @@ use crate::weight::{self, Demand};
 /// Largest Unix second, of either sign, that nanoseconds in an `i64` can hold: the years 1677 to 2262.
 const MAX_SECOND: i64 = i64::MAX / SECOND;
 
-/// A query whose parameters, type, interval and window can be read.
+/// A query whose parameters, type, interval and window were parsed.
 #[derive(Debug)]
 pub(super) struct Readable {
     pub(super) query: PointsQuery,
@@ -26,7 +26,7 @@ impl From<ParamError> for ErrorBody {
     }
 }
 
-/// Reads a query string; what cannot be read is 400. Whether the market has what is asked, it says itself.
+/// Parses a query string; a parse error is 400. Whether the market has the data is checked by the market itself.
 pub(super) fn readable(query: &str) -> Result<Readable, ErrorBody> {
     let query = PointsQuery::parse(query)?;
     refuse_unknown(&query.extra, &POINTS_PARAMETERS)?;
@@ -36,11 +36,12 @@ pub(super) fn readable(query: &str) -> Result<Readable, ErrorBody> {
     Ok(Readable { query, spec, interval })
 }
 
-/// The weight of a query that the key may ask; what it may not is 403, in this order: the tier's types, several exchanges,
-/// history depth, the type's maximum of points.
+/// The weight of a query, or 403 if the key's tier does not allow it. Checked in this order: data type, several
+/// exchanges, history depth, maximum points of the type.
 ///
-/// `now` is in Unix seconds. Exchanges are counted once each; the points of the window are ⌈period / interval⌉. Several
-/// exchanges are several whether or not they are summed: section 4.1 calls the repetition itself aggregation.
+/// `now` is in Unix seconds. Repeated exchanges count once; the points of the window are ⌈period / interval⌉. Several
+/// exchanges need the tier's permission whether or not they are summed: section 4.1 calls the repetition itself
+/// aggregation.
 pub(super) fn charged(readable: &Readable, allowance: Allowance, now: UnixSecond) -> Result<Weight, ErrorBody> {
     let Readable { query, spec, interval } = readable;
     let period = query.period.unwrap_or(0);
@@ -52,7 +53,7 @@ pub(super) fn charged(readable: &Readable, allowance: Allowance, now: UnixSecond
         let feature = format!("aggregation over several exchanges ({exchanges} were given)");
         return Err(needs_tier(&feature, MULTI_EXCHANGE_TIER.spec().name, allowance));
     }
-    // A coin alone is all of its exchanges.
+    // A coin without exchanges means all of its exchanges.
     let all_exchanges = exchanges == 0 && query.coin.is_some() && spec.by_coin_alone;
     if all_exchanges && allowance.tier() < MULTI_EXCHANGE_TIER {
         let feature = "a coin over all exchanges (no exchange was given)";
@@ -72,7 +73,7 @@ pub(super) fn charged(readable: &Readable, allowance: Allowance, now: UnixSecond
     weight::of(spec, &demand).map_err(|error| ErrorBody::invalid_params(error.to_string()))
 }
 
-/// A feature that the key's plan does not have.
+/// 403 for a feature that the key's tier does not include.
 pub(super) fn needs_tier(feature: &str, tier: &str, allowance: Allowance) -> ErrorBody {
     ErrorBody::forbidden(format!("{feature} needs the plan {tier}; this key's plan is {}", allowance.name()))
 }
@@ -87,7 +88,7 @@ fn data_type(name: &str) -> Result<&'static TypeSpec, ErrorBody> {
     }
 }
 
-/// The service takes wire names only; a short name (`1h`) is answered with the wire name that was meant.
+/// The service accepts wire names only; the error for a short name (`1h`) suggests the wire name.
 fn interval(name: Option<&str>) -> Result<&'static Interval, ErrorBody> {
     let names = || INTERVALS.iter().map(|row| row.name);
     let problem = match name {
@@ -102,7 +103,7 @@ fn interval(name: Option<&str>) -> Result<&'static Interval, ErrorBody> {
     Err(ErrorBody::new(400, "INVALID_TIMEFRAME", format!("parameter interval: {problem} (one of {known})")))
 }
 
-/// A window must be one whose every second can be told in nanoseconds.
+/// Every second of a window must fit into nanoseconds as `i64`.
 fn window(from: Option<i64>, period: i64) -> Result<(), ParamError> {
     let beyond = |name: &str| {
         let problem = "the window reaches beyond the years 1677 to 2262; give seconds, not milliseconds or finer";

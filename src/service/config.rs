@@ -1,4 +1,4 @@
-//! How a service is set up: its source, clock, address and keys.
+//! Configuration of a service: source, clock, address and keys.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::clock::SharedClock;
 use crate::market::Market;
 use crate::protocol::Tier;
 
-/// Rate of the key `unlimited`, high enough that no load test meets it and low enough for every reader of the headers.
+/// Rate of the key `unlimited`: higher than any load test reaches, and small enough for every parser of the headers.
 const UNLIMITED_PER_MINUTE: u32 = 10_u32.pow(9);
 
-/// Streams of the key `unlimited`: each takes memory.
+/// Stream channels of the key `unlimited`: bounded, because each takes memory.
 const UNLIMITED_STREAMS: u32 = 1_000;
 
-/// Requests that a journal keeps, unless its owner says otherwise: some 4 MB.
+/// Default number of requests in the journal: about 4 MB.
 const KEPT_REQUESTS: usize = 10_000;
 
 /// What a key may do.
@@ -29,7 +29,7 @@ pub enum Allowance {
     /// The limits and features of a tier (section 8.1).
     Tier(Tier),
     /// Every feature, no history wall, no daily cap and 1,000,000,000 weight a minute: for load tests, local only. The
-    /// types' maximum points still hold.
+    /// maximum points of the data types still apply.
     Unlimited,
 }
 
@@ -42,7 +42,7 @@ impl Allowance {
         }
     }
 
-    /// Rate and capacity of its bucket.
+    /// Refill rate and capacity of its bucket.
     pub fn limits(self) -> Limits {
         match self {
             Self::Tier(tier) => tier.spec().into(),
@@ -66,7 +66,7 @@ impl Allowance {
         }
     }
 
-    /// Name as users type it: a tier's, or `unlimited`.
+    /// Its name: a tier's, or `unlimited`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tier(tier) => tier.spec().name,
@@ -75,12 +75,12 @@ impl Allowance {
     }
 }
 
-/// What a service knows of a key.
+/// How a key is stored.
 #[derive(Debug, Clone)]
 pub enum KeySecret {
     /// The key.
     Known(SecretString),
-    /// Its SHA-256. Such a key is shown by nobody, [`super::RunningService::keys`] leaves it out.
+    /// Its SHA-256. [`super::RunningService::keys`] leaves such a key out.
     Hashed([u8; 32]),
 }
 
@@ -100,50 +100,49 @@ impl From<String> for KeySecret {
     }
 }
 
-/// SHA-256 of what was presented as a key.
+/// SHA-256 of a presented key.
 pub(super) fn digest(key: &[u8]) -> [u8; 32] {
     Sha256::digest(key).into()
 }
 
-/// A key that the service takes. Each has a budget of its own.
+/// A key that the service accepts. Each has its own budget.
 #[derive(Debug, Clone)]
 pub struct KeyEntry {
     /// Name under which [`super::RunningService::keys`] lists it.
     pub name: String,
-    /// The key itself, or what is known of it.
+    /// The key or its hash.
     pub key: KeySecret,
     /// What it may do.
     pub allowance: Allowance,
 }
 
-/// Set-up of a service.
+/// Configuration of a service.
 #[derive(Clone)]
 pub struct ServiceConfig {
-    /// What answers the queries.
+    /// Answers the queries.
     pub source: Arc<Market>,
-    /// The service's time: history depth, forming buckets, budgets.
+    /// The service's time, used for history depth, forming buckets and budgets.
     pub clock: SharedClock,
-    /// Address to bind. On a loopback address, requests whose `Host` names anything else are refused.
+    /// Address to bind. On a loopback address, requests whose `Host` is another machine are refused.
     pub host: IpAddr,
     /// Port to bind; 0 takes a free one.
     pub port: u16,
-    /// The keys; with none given, one per tier and `unlimited` are made at random.
+    /// The keys; if empty, random ones for each tier and `unlimited`.
     pub keys: Vec<KeyEntry>,
-    /// How long an answer may take before it is cut with 504 (supplement 6).
+    /// How long computing an answer may take before it becomes a 504 (supplement 6).
     pub answer_within: Duration,
-    /// Takes a record of each request that reaches the service; `None` logs nothing. Requests whose head is malformed
-    /// never do.
+    /// Called with a record of each request; `None` logs nothing. Requests with a malformed head are not logged.
     pub access_log: Option<AccessLog>,
     /// How many of the last requests [`super::RunningService::journal`] keeps.
     pub kept_requests: usize,
     /// Limits against slow, silent and greedy peers.
     pub limits: ConnectionLimits,
-    /// Patience with the peers of the live stream.
+    /// Timeouts of the live stream.
     pub stream: StreamLimits,
 }
 
 impl ServiceConfig {
-    /// A service on a free port of 127.0.0.1 with random keys that cuts answers at 30 s and keeps its last 10,000 requests.
+    /// A service on a free port of 127.0.0.1 with random keys, a timeout of 30 s and a journal of 10,000 requests.
     pub fn new(source: Arc<Market>, clock: SharedClock) -> Self {
         Self {
             source,

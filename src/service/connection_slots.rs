@@ -1,4 +1,5 @@
-//! The slots for connections: a bounded number, and a full house makes room by closing a connection that only waits.
+//! A bounded number of connection slots. When all are taken, a new connection replaces the one that has been idle
+//! longest.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,25 +11,25 @@ pub(super) struct ConnectionSlots {
     number: usize,
     free: Arc<Semaphore>,
     waiting: Mutex<Waiting>,
-    /// Told when a connection begins to wait: then there is one that can be closed.
+    /// Notified when a connection becomes idle and so can be closed.
     begun: Notify,
 }
 
-/// Connections without a request under way, by the order in which they began to wait.
+/// Idle connections in the order in which they became idle.
 #[derive(Default)]
 struct Waiting {
     next: u64,
     by_age: BTreeMap<u64, Arc<Notify>>,
 }
 
-/// What a connection is about.
+/// State of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SlotState {
-    /// For a request's head, since this ticket was drawn.
+    /// Waiting for a request's head, with the ticket of its place in the order.
     Waiting(u64),
     /// A request is being answered.
     Busy,
-    /// All of the answer has been handed over and its last bytes are still on their way.
+    /// The answer has been handed to hyper but its last bytes are not written yet.
     Answered,
 }
 
@@ -46,7 +47,7 @@ impl ConnectionSlots {
         Arc::new(Self { number, free, waiting: Mutex::default(), begun: Notify::new() })
     }
 
-    /// A slot for a connection that has been accepted. Only one caller may wait at a time.
+    /// Takes a slot for an accepted connection. Only one caller may wait at a time.
     pub(super) async fn take(self: &Arc<Self>) -> Option<ConnectionSlot> {
         loop {
             if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
@@ -63,7 +64,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// Closes the connection that has waited longest; `false` when none waits.
+    /// Closes the connection that has been idle longest; `false` if none is idle.
     pub(super) fn close_oldest(&self) -> bool {
         let oldest = self.lock().by_age.pop_first();
         oldest.inspect(|(_, closing)| closing.notify_one()).is_some()
@@ -97,17 +98,17 @@ impl ConnectionSlot {
         Self { slots: Arc::clone(slots), state, closing, _permit: permit }
     }
 
-    /// A request's head has come.
+    /// A request's head has arrived.
     pub(super) fn busy(&self) {
         self.turn(SlotState::Busy);
     }
 
-    /// All of the request's answer has been handed over; its last bytes may still be on their way.
+    /// The complete answer has been handed to hyper; its last bytes may not be written yet.
     pub(super) fn answered(&self) {
         self.turn(SlotState::Answered);
     }
 
-    /// All that was to be written has been. Where that was an answer, the connection waits for the next request.
+    /// Everything has been written. After an answer, the connection waits for its next request.
     pub(super) fn flushed(&self) {
         let mut state = self.state();
         if *state == SlotState::Answered {
@@ -115,7 +116,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// Nothing is under way, whatever was.
+    /// Marks the connection as idle in any state.
     pub(super) fn waits(&self) {
         let mut state = self.state();
         if !matches!(*state, SlotState::Waiting(_)) {
@@ -123,12 +124,12 @@ impl ConnectionSlot {
         }
     }
 
-    /// Whether no request is under way.
+    /// Whether no request is in progress.
     pub(super) fn is_waiting(&self) -> bool {
         matches!(*self.state(), SlotState::Waiting(_))
     }
 
-    /// Ends when the connection has to make room.
+    /// Completes when the connection must close to make room.
     pub(super) async fn closing(&self) {
         self.closing.notified().await;
     }
@@ -157,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// A slot if one is to be had at once.
+    /// A slot, if one is free at once.
     fn at_once(slots: &Arc<ConnectionSlots>) -> Option<ConnectionSlot> {
         slots.take().now_or_never().flatten()
     }
@@ -170,7 +171,7 @@ mod tests {
     async fn a_full_house_closes_the_connection_that_has_waited_longest() {
         let slots = ConnectionSlots::new(3);
         let (first, second, third) = (at_once(&slots).unwrap(), at_once(&slots).unwrap(), at_once(&slots).unwrap());
-        // The first one has had a request since, and waits anew.
+        // The first connection has had a request since, and has become idle again.
         first.busy();
         first.answered();
         first.flushed();
@@ -192,7 +193,7 @@ mod tests {
         assert!(take.as_mut().now_or_never().is_none());
         assert!(!must_close(&asking) && !must_close(&answered));
         assert!(!asking.is_waiting() && !answered.is_waiting());
-        // The caller learns of it when one begins to wait.
+        // The caller is notified when one becomes idle.
         answered.flushed();
         assert!(take.as_mut().now_or_never().is_none());
         assert!(!must_close(&asking) && must_close(&answered));

@@ -1,4 +1,4 @@
-//! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, a graceful end.
+//! Connections: accepting, HTTP/1.1 with limits against slow and greedy peers, graceful shutdown.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,25 +13,25 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::bare_refusals::ExplainedRefusals;
+use super::connection_handle::{CURRENT_CONNECTION, ConnectionHandle};
 use super::connection_slots::{ConnectionSlot, ConnectionSlots};
-use super::explain::Explained;
-use super::front::Front;
-use super::guarded::Guarded;
 use super::limits::ConnectionLimits;
-use super::link::{ASKER, Link};
-use super::reply::is_dropped;
-use super::sending::Sending;
-use super::wire::Wire;
+use super::request_handler::RequestHandler;
+use super::response_body::ResponseBody;
+use super::responses::is_dropped;
+use super::tcp_io::TcpIo;
+use super::write_timeout::WriteTimeout;
 
-/// Largest head of a request.
+/// Largest request head.
 const MAX_HEAD: usize = 64 * 1024;
-/// Pause after a failed accept: it mostly means that file descriptors have run out, and some must close first.
+/// Pause after a failed accept, which mostly means that file descriptors have run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves connections until told to stop, then lets requests under way finish within the grace.
+/// Serves connections until `stop`, then lets requests in progress finish within the grace period.
 pub(super) async fn serve(
     listener: TcpListener,
-    front: Arc<Front>,
+    handler: Arc<RequestHandler>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -40,7 +40,7 @@ pub(super) async fn serve(
     loop {
         let accepting = async {
             let accepted = listener.accept().await;
-            // Accepted first: a full house makes room for somebody who is there, and for nobody else.
+            // Accepted first: an idle connection is closed only when another one needs its slot.
             match accepted {
                 Ok((stream, peer)) => slots.take().await.map(|slot| (stream, peer, slot)),
                 Err(_) => None,
@@ -54,7 +54,7 @@ pub(super) async fn serve(
         while connections.try_join_next().is_some() {}
         match accepted {
             Some((stream, peer, slot)) => {
-                connections.spawn(serve_one(stream, peer, Arc::clone(&front), limits, stop.clone(), slot));
+                connections.spawn(serve_one(stream, peer, Arc::clone(&handler), limits, stop.clone(), slot));
             }
             None => {
                 slots.close_oldest();
@@ -65,58 +65,61 @@ pub(super) async fn serve(
     drop(listener);
     let finish = async {
         while connections.join_next().await.is_some() {}
-        // Connections that took another protocol are tasks of their own.
+        // Upgraded connections are tasks of their own.
         slots.all_free().await;
     };
-    // What is still open after the grace is cut when the set is dropped.
+    // Connections still open after the grace period are cut when the set is dropped.
     let _ = tokio::time::timeout(limits.grace, finish).await;
 }
 
 async fn serve_one(
     stream: TcpStream,
     peer: SocketAddr,
-    front: Arc<Front>,
+    handler: Arc<RequestHandler>,
     limits: ConnectionLimits,
     mut stop: watch::Receiver<bool>,
     slot: ConnectionSlot,
 ) {
-    // Answers are written whole; waiting to fill a packet only delays them. A socket that refuses still works.
+    // Answers are written in full at once, so waiting to fill a packet only delays them. If setting it fails, the
+    // socket still works.
     let _ = stream.set_nodelay(true);
     let slot = Arc::new(slot);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head_within).max_header_size(MAX_HEAD);
-    // A peer that has said all it will still waits for its answers.
+    // A peer that has closed its sending side still gets its answers.
     http.half_close(true);
-    // The date of every answer is that of the service's clock.
+    // The date of every answer comes from the service's clock.
     http.auto_date_header(false);
     let asked = Arc::clone(&slot);
-    let dates = Arc::clone(&front);
-    let wire = Wire::new(stream);
-    let link = Arc::new(Link { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: wire.watch() });
+    let dates = Arc::clone(&handler);
+    let io = TcpIo::new(stream);
+    let connection =
+        Arc::new(ConnectionHandle { peer: peer.ip(), stop: stop.clone(), slot: Arc::clone(&slot), watch: io.watch() });
     let service = service_fn(move |request| {
         asked.busy();
-        let (front, link, asked) = (Arc::clone(&front), Arc::clone(&link), Arc::clone(&asked));
+        let (handler, connection, asked) = (Arc::clone(&handler), Arc::clone(&connection), Arc::clone(&asked));
         async move {
-            let response = ASKER.scope(Arc::clone(&link), front.answer(link, request)).await;
+            let response = CURRENT_CONNECTION.scope(Arc::clone(&connection), handler.answer(connection, request)).await;
             if is_dropped(&response) {
                 // An error makes hyper close the connection without an answer.
                 return Err(io::Error::from(io::ErrorKind::ConnectionAborted));
             }
-            // What took another protocol goes on.
+            // An upgraded connection stays open.
             let goes_on = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-            Ok(response.map(|body| Sending::new(body, (!goes_on).then_some(asked))))
+            Ok(response.map(|body| ResponseBody::new(body, (!goes_on).then_some(asked))))
         }
     });
-    let guarded = Guarded::new(wire, Some(Arc::clone(&slot)), limits);
-    let connection = http.serve_connection(Explained::new(guarded, move || dates.date()), service).with_upgrades();
+    let timed = WriteTimeout::new(io, Some(Arc::clone(&slot)), limits);
+    let connection =
+        http.serve_connection(ExplainedRefusals::new(timed, move || dates.date()), service).with_upgrades();
     tokio::pin!(connection);
-    // A connection that fails concerns its peer alone, who has noticed.
+    // A failed connection concerns only its peer, who has noticed.
     tokio::select! {
         _ = connection.as_mut() => return,
         () = slot.closing() => return,
         _ = stop.wait_for(|stop| *stop) => {}
     }
-    // hyper alone would wait for the rest of a head of which some bytes came.
+    // hyper alone would wait for the rest of a partly received head.
     if !slot.is_waiting() {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;

@@ -1,31 +1,31 @@
-//! Why a service does not start.
+//! Errors of starting a service.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Why a service did not start.
+/// Why a service could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// Something else listens there.
+    /// The port is in use.
     #[error("port {port} of {host} is in use; stop what listens there, or give port 0 for a free one")]
     PortBusy {
-        /// The address asked for.
+        /// The requested address.
         host: IpAddr,
-        /// The port asked for.
+        /// The requested port.
         port: u16,
     },
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The keys cannot serve.
+    /// The keys are not usable.
     #[error("cannot use the keys: {0}")]
     Keys(String),
-    /// No thread or runtime to be had.
+    /// No thread or runtime could be created.
     #[error("cannot start the service's threads: {0}")]
     Threads(#[from] io::Error),
 }

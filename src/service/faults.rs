@@ -1,5 +1,5 @@
-//! Faults that a test wants of the service: slow, refused, broken and missing answers, on purpose and repeatable. Only the
-//! process that started a service reaches its switch ([`super::RunningService::faults`]); no request does.
+//! Fault injection for tests: delays, refusals, broken and missing answers, repeatable. Only the process that started a
+//! service can switch them ([`super::RunningService::faults`]); no request can.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,48 +13,48 @@ use crate::protocol::suggest::hint;
 /// What goes wrong with an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// The request waits this long before it is served. Goes together with one of the others.
+    /// The request waits this long before it is served. Combines with any other fault.
     Latency(Duration),
-    /// Waits, and then has the other fault: the same requests have both.
+    /// A delay together with another fault, for the same requests.
     LateWith(Duration, Box<Fault>),
     /// 429 `RATE_LIMITED` with this `Retry-After`, in seconds; nothing is charged.
     RateLimited {
-        /// Seconds that the answer asks to wait.
+        /// The `Retry-After` of the answer, in seconds.
         retry_after: u64,
     },
     /// This status, 500 to 599, with an error body; nothing is charged.
     Failure(u16),
-    /// The request is served and charged, but the connection ends after this many bytes of the body, and in any case
-    /// before its last one. `Content-Length` tells the whole length.
+    /// The request is served and charged, but the connection ends after this many bytes of the body, at the latest
+    /// before its last one. `Content-Length` is that of the full body.
     CutBody {
         /// Bytes of the body that are sent.
         after: usize,
     },
     /// The connection is closed without an answer; nothing is served or charged.
     Drop,
-    /// The request is served and charged; these headers then take the place of its own: name and value, or no value to
-    /// leave the header out.
+    /// The request is served and charged; these headers then replace its own: name and value, or no value to remove the
+    /// header.
     Headers(Vec<(String, Option<String>)>),
 }
 
-/// Which of the requests that match are hit.
+/// Which of the matching requests are hit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// The next so many; then the rule is gone.
+    /// The next so many; then the rule is removed.
     Next(u32),
     /// Each with this probability, 0 to 1, drawn from the switch's seed in the order in which requests arrive.
     Probability(f64),
-    /// As the probability says, but no more than so many; then the rule is gone.
+    /// With this probability, but no more than so many; then the rule is removed.
     AtMost {
         /// 0 to 1.
         probability: f64,
-        /// Requests that are hit.
+        /// Most requests that are hit.
         count: u32,
     },
 }
 
 impl When {
-    /// The probability of each request, and how many are left to be hit.
+    /// The probability of each request, and how many may still be hit.
     fn parts(self) -> (f64, Option<u32>) {
         match self {
             Self::Next(count) => (1.0, Some(count)),
@@ -67,7 +67,7 @@ impl When {
 /// A rule of a [`FaultSwitch`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultRule {
-    /// Start of the paths that it concerns, such as `/v1/points`; empty for all.
+    /// Path prefix, such as `/v1/points`; empty for all.
     pub path: String,
     /// Which requests it hits.
     pub when: When,
@@ -75,7 +75,7 @@ pub struct FaultRule {
     pub fault: Fault,
 }
 
-/// Why a rule is not taken.
+/// Why a rule is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("fault rule, {place}: {problem}")]
 pub struct FaultError {
@@ -83,8 +83,8 @@ pub struct FaultError {
     problem: String,
 }
 
-/// The switch of a service's faults. Off until a rule is added, and then it costs nothing; clones switch the same service.
-/// Of the rules that hit a request every latency counts, and of the other faults the one that was added first.
+/// Switches a service's faults. Off until a rule is added; clones switch the same service. When several rules hit a
+/// request, all delays apply, and of the other faults the one that was added first.
 #[derive(Debug, Clone, Default)]
 pub struct FaultSwitch(Arc<FaultInner>);
 
@@ -101,16 +101,16 @@ struct FaultState {
     injected: u64,
 }
 
-/// A rule at work.
+/// An active rule.
 #[derive(Debug)]
 struct Armed {
     rule: FaultRule,
-    /// Hits that are left; `None` for no end.
+    /// Remaining hits; `None` for no limit.
     left: Option<u32>,
     hits: Arc<AtomicU64>,
 }
 
-/// A rule that was added: it counts, and can be taken back.
+/// An added rule, which counts its hits and can be removed.
 #[derive(Debug, Clone)]
 pub struct AddedRule {
     switch: FaultSwitch,
@@ -128,7 +128,7 @@ impl AddedRule {
         self.switch.lock().rules.iter().any(|armed| self.is(armed))
     }
 
-    /// Takes it back. One that is gone already stays gone.
+    /// Removes it. Removing it twice does nothing.
     pub fn remove(&self) {
         self.switch.retain(|armed| !self.is(armed));
     }
@@ -139,13 +139,13 @@ impl AddedRule {
 }
 
 impl Default for FaultState {
-    /// Seed 0, so that a test that names none is repeatable.
+    /// Seed 0, so that tests without a seed are repeatable.
     fn default() -> Self {
         Self { rules: Vec::new(), random: fastrand::Rng::with_seed(0), injected: 0 }
     }
 }
 
-/// What is to be done to one request.
+/// What to do to one request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Injected {
     pub(super) latency: Duration,
@@ -153,11 +153,11 @@ pub(super) struct Injected {
 }
 
 impl FaultSwitch {
-    /// Adds a rule, after those that are there.
+    /// Adds a rule after the existing ones.
     ///
     /// # Errors
-    /// A probability outside 0 to 1, a status outside 500 to 599, a header that HTTP cannot carry, a path that none of the
-    /// service's starts with.
+    /// A probability outside 0 to 1, a status outside 500 to 599, an invalid header, or a path prefix that matches no
+    /// path of the service.
     pub fn add(&self, rule: FaultRule) -> Result<AddedRule, FaultError> {
         check(&rule)?;
         let hits = Arc::new(AtomicU64::new(0));
@@ -180,8 +180,8 @@ impl FaultSwitch {
         self.0.on.store(!state.rules.is_empty(), Ordering::Release);
     }
 
-    /// Starts the random sequence of [`When::Probability`] anew. The same seed, rules and requests in the same order give
-    /// the same faults.
+    /// Restarts the random sequence of [`When::Probability`]. The same seed, rules and order of requests give the same
+    /// faults.
     pub fn seed(&self, seed: u64) {
         self.lock().random = fastrand::Rng::with_seed(seed);
     }
@@ -206,7 +206,7 @@ impl FaultSwitch {
                 continue;
             }
             let (probability, _) = armed.rule.when.parts();
-            // Certainty draws nothing, so that such a rule does not shift the sequence of the others.
+            // A probability of 1 draws nothing, so that such a rule does not shift the sequence of the others.
             if probability < 1.0 && random.f64() >= probability {
                 continue;
             }
@@ -269,7 +269,7 @@ fn check_fault(fault: &Fault) -> Result<(), FaultError> {
     }
 }
 
-/// A header as HTTP carries it.
+/// A header, parsed.
 pub(super) fn header(name: &str, value: Option<&str>) -> Result<(HeaderName, Option<HeaderValue>), FaultError> {
     let problem = |what: &str| FaultError { place: "headers", problem: format!("{name:?} {what}") };
     let parsed = HeaderName::try_from(name).map_err(|_| problem("is no name of a header"))?;

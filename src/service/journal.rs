@@ -1,5 +1,5 @@
-//! The journal: the last requests, kept for the service's owner to look at (`LocalService.requests`). Nothing that comes over
-//! the network reads it.
+//! The journal: the last requests, for the service's owner to inspect (`LocalService.requests`). It cannot be read over
+//! the network.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -13,10 +13,10 @@ use super::redact::redacted_request_line;
 use crate::clock::UnixNanos;
 use crate::protocol::Weight;
 
-/// Most bytes of all methods and targets together: a few peers that send very long ones must not take the memory of thousands.
+/// Most bytes of all methods and targets together, so that a few very long ones do not take the memory of thousands.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
 
-/// One request as it came. Keys in it are hidden when it is read: that takes longer than a short answer.
+/// One request as it arrived. Keys are redacted when the entry is read, because that takes longer than a short answer.
 #[derive(Clone)]
 pub(super) struct JournalEntry {
     pub(super) time: UnixNanos,
@@ -31,14 +31,14 @@ pub(super) struct JournalEntry {
 }
 
 impl JournalEntry {
-    /// Bytes of what the peer chose.
+    /// Bytes whose number the peer chose.
     fn text(&self) -> usize {
         self.method.as_str().len() + self.target.len()
     }
 }
 
-/// The last requests of a service, in the order of their answers, and the weight of all. Clones tell of the same service,
-/// also when it has stopped.
+/// The last requests of a service in the order of their answers, and the total weight. Clones share the same journal,
+/// also after the service has stopped.
 #[derive(Clone)]
 pub struct Journal {
     kept: Arc<Mutex<KeptEntries>>,
@@ -56,22 +56,22 @@ struct KeptEntries {
 }
 
 impl Journal {
-    /// One that keeps the last `most`; targets longer than `longest` are shown by their length alone.
+    /// A journal of the last `most` requests; for targets longer than `longest`, only the length is shown.
     pub(super) fn new(most: usize, longest: usize, keys: Arc<KeyRing>) -> Self {
         Self { kept: Arc::default(), keys, most, longest }
     }
 
-    /// Whether it keeps any request; the weight it counts always.
+    /// Whether it keeps requests; weight is always counted.
     pub(super) fn keeps_any(&self) -> bool {
         self.most > 0
     }
 
-    /// Counts weight that was charged.
+    /// Adds charged weight to the total.
     pub(super) fn spend(&self, weight: Weight) {
         self.kept().spent += weight;
     }
 
-    /// Keeps a request, and counts its weight.
+    /// Adds a request and its weight.
     pub(super) fn add(&self, entry: JournalEntry) {
         let mut kept = self.kept();
         kept.spent += entry.weight;
@@ -84,29 +84,29 @@ impl Journal {
         }
     }
 
-    /// The requests that are kept, the oldest first, without keys.
+    /// The kept requests, oldest first, with keys redacted.
     pub fn requests(&self) -> Vec<AccessRecord> {
-        // Copied first: hiding keys takes longer, and every answer under way would wait for it.
+        // Copied first: redacting takes longer, and every answer in progress would wait for the lock.
         let entries = self.kept().entries.clone();
         entries.iter().map(|entry| self.redacted(entry)).collect()
     }
 
-    /// How many requests are kept no more, because later ones took their place.
+    /// How many requests were removed to make room for later ones.
     pub fn left_out(&self) -> u64 {
         self.kept().left_out
     }
 
-    /// Weight that was charged for all requests, also for those that are kept no more.
+    /// Weight charged for all requests, also for removed ones.
     pub fn spent(&self) -> Weight {
         self.kept().spent
     }
 
-    /// Forgets all requests and their weight. Budgets stay as they are.
+    /// Removes all requests and resets the weight. Budgets are unchanged.
     pub fn clear(&self) {
         *self.kept() = KeptEntries::default();
     }
 
-    /// A request without keys.
+    /// A request with keys redacted.
     pub(super) fn redacted(&self, entry: &JournalEntry) -> AccessRecord {
         let (method, target) = redacted_request_line(entry.method.as_str(), &entry.target, self.longest, &self.keys);
         AccessRecord {
@@ -129,7 +129,7 @@ impl Journal {
 }
 
 impl std::fmt::Debug for Journal {
-    /// Without the requests: what is debugged gets logged.
+    /// Without the requests: debug output gets logged.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Journal").field("kept", &self.kept().entries.len()).finish_non_exhaustive()
     }

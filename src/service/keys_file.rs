@@ -1,4 +1,4 @@
-//! The keys file: one key a line, `name tier key`, parted by spaces or tabs; `#` at the begin of a line, or behind an
+//! The keys file: one key a line, `name tier key`, separated by spaces or tabs; `#` at the start of a line, or after an
 //! entry, starts a comment.
 //!
 //! ```text
@@ -7,8 +7,8 @@
 //! student  free       sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
 //! ```
 //!
-//! The tier is one of section 8.1 or `unlimited`. Errors name line and column, and never repeat a word of the file: a key
-//! may stand in the wrong column.
+//! The tier is one of section 8.1 or `unlimited`. Errors name line and column and never quote the file: a key may be in
+//! the wrong column.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,31 +18,31 @@ use crate::archive::read_settings_text;
 use crate::protocol::Tier;
 use crate::protocol::tier::TIERS;
 
-/// What a hashed key starts with.
+/// Prefix of a hashed key.
 const HASH_PREFIX: &str = "sha256:";
 
-/// Why a keys file is not taken.
+/// Why a keys file is not valid.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysFileError {
     /// The file cannot be read.
     #[error("cannot read the keys file {path}: {source}")]
     Read {
-        /// The file.
+        /// Its path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line that is no key.
+    /// A line that is not a valid entry.
     #[error("keys file{file}, line {line}: {problem}")]
     Line {
-        /// A space and the file, where it is one; nothing for a text alone.
+        /// A space and the path, or nothing if the text did not come from a file.
         file: String,
-        /// Its number, from 1.
+        /// Line number, from 1.
         line: usize,
         /// What is wrong, and what would be right.
         problem: String,
     },
-    /// No key at all; the service would make random ones, which nobody meant who gives a file.
+    /// No key at all. The service would then make random ones, which is not what a keys file is for.
     #[error("the keys file{file} has no keys; give at least one line: name tier key")]
     Empty {
         /// As above.
@@ -66,15 +66,14 @@ pub fn read_keys(path: &Path) -> Result<Vec<KeyEntry>, KeysFileError> {
 
 /// Reads the text of a keys file.
 ///
-/// # Errors
-/// The first line that is no key or repeats one, by its number.
+/// The first line that is not valid or repeats a key, by its number.
 pub fn parse_keys(text: &str) -> Result<Vec<KeyEntry>, KeysFileError> {
     let mut keys: Vec<(usize, KeyEntry)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        // A byte order mark, as some editors write it, is no part of a name.
+        // A byte order mark, which some editors write, is not part of a name.
         let mut words: Vec<&str> = line.trim_start_matches('\u{feff}').split_whitespace().collect();
         if words.get(3).is_some_and(|word| word.starts_with('#')) {
-            words.truncate(3); // a comment behind the entry; a key may begin with # itself
+            words.truncate(3); // a comment after the entry; a key may start with # itself
         }
         if words.first().is_none_or(|word| word.starts_with('#')) {
             continue;
@@ -110,11 +109,11 @@ fn entry(words: &[&str]) -> Result<KeyEntry, String> {
     key_entry(name, tier, key)
 }
 
-/// The entry of a key: a tier of section 8.1 or `unlimited`, and the key or `sha256:` with the 64 hexadecimal digits of its
-/// hash.
+/// Makes an entry from a tier (of section 8.1 or `unlimited`) and a key, or `sha256:` with the 64 hexadecimal digits of
+/// its hash.
 ///
 /// # Errors
-/// What is wrong with tier or key, in words that repeat neither.
+/// What is wrong with tier or key; the message quotes neither.
 pub fn key_entry(name: &str, tier: &str, key: &str) -> Result<KeyEntry, String> {
     let allowance = match Tier::find(tier) {
         Some(tier) => Allowance::Tier(tier),

@@ -1,35 +1,35 @@
-//! What a peer may take: time, memory, places.
+//! Limits on what a peer may use: time, memory, connections.
 
 use std::time::Duration;
 
 /// Limits against slow, silent and greedy peers. Each phase of a connection has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Connections at a time. A new one beyond it takes the place of the one that has waited longest without a request
-    /// under way; where every place has a request under way, it waits in the listener's queue.
+    /// Connections at a time. When all are taken, a new one replaces the connection that has been idle longest; if none
+    /// is idle, it waits in the listener's queue.
     pub connections: usize,
     /// How long a peer may take to send a request's head, and to leave a connection idle between two requests.
     pub head_within: Duration,
-    /// How long a peer may take to send a request's body, which nobody reads.
+    /// How long a peer may take to send a request's body, which is discarded.
     pub body_within: Duration,
-    /// How long a peer may take nothing of an answer.
+    /// How long a peer may read nothing of an answer.
     pub stalled_after: Duration,
-    /// Bytes a second at which an answer must be taken on the whole, `stalled_after` aside.
+    /// Average bytes a second at which an answer must be read, after the first `stalled_after`.
     pub least_rate: u64,
-    /// Bytes of answers that are made and not yet taken, over all connections. An answer that does not fit waits; one that
-    /// is larger than all of it waits until it is the only one.
+    /// Bytes of answers that are made but not yet sent, over all connections. An answer that does not fit waits; a
+    /// larger one than this waits until it is the only one.
     pub unsent: usize,
-    /// How long requests under way may take to finish when the service stops.
+    /// How long requests in progress may take to finish when the service stops.
     pub grace: Duration,
 }
 
 impl Default for ConnectionLimits {
-    /// 1,024 connections, 20 s for a head, 5 s for a body, answers taken at 64 KiB/s without a pause of 20 s, 512 MiB of
-    /// answers on their way, 2 s to finish.
+    /// 1,024 connections, 20 s for a head, 5 s for a body, answers read at 64 KiB/s without a pause of 20 s, 512 MiB of
+    /// unsent answers, 2 s of grace.
     fn default() -> Self {
         Self {
             connections: 1_024,
-            // This package's client lets go of an idle connection before that.
+            // This package's client closes an idle connection before that.
             head_within: Duration::from_secs(20),
             body_within: Duration::from_secs(5),
             stalled_after: Duration::from_secs(20),
@@ -40,22 +40,22 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// How long a service has patience with the peers of its stream; all in real time, whatever the service's clock says.
+/// Timeouts for the peers of the stream, in real time, whatever the service's clock says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamLimits {
-    /// How long a connection may stay without a known key.
+    /// How long a connection may stay without authenticating.
     pub authenticate_within: Duration,
     /// How long a connection may stay without a channel.
     pub subscribe_within: Duration,
-    /// How long a peer may say nothing before it is sent a ping.
+    /// How long a peer may send nothing before it is sent a ping.
     pub ping_after: Duration,
-    /// How long a peer may say nothing at all, not even to a ping.
+    /// How long a peer may send nothing at all, not even a pong.
     pub silent_within: Duration,
-    /// How long a peer may take nothing of what is written to it.
+    /// How long a peer may read nothing of what is written to it.
     pub take_within: Duration,
-    /// How long the end of a connection may take: writing the close frame, hearing the peer's, what the peer still sends.
+    /// How long closing may take: writing the close frame, reading the peer's, discarding what the peer still sends.
     pub farewell_within: Duration,
-    /// How often the clock is looked at.
+    /// How often new events are produced.
     pub every: Duration,
 }
 

@@ -9,37 +9,37 @@ use axum::routing::get;
 use serde_json::{Map, Value};
 
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
-use super::reply;
-use super::shared::ServiceShared;
+use super::responses;
+use super::state::ServiceState;
 use crate::encode;
 use crate::protocol::discovery::ListEndpoint;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, ErrorBody, Filters, LISTS};
 
 /// The routes of the table.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     LISTS.iter().fold(Router::new(), |router, row| {
         router.route(
             row.path,
             get(
-                move |State(shared): State<Arc<ServiceShared>>,
-                      Extension(caller): Extension<Caller>,
-                      RawQuery(query)| { answer(row, shared, caller, query) },
+                move |State(state): State<Arc<ServiceState>>, Extension(caller): Extension<Caller>, RawQuery(query)| {
+                    answer(row, state, caller, query)
+                },
             ),
         )
     })
 }
 
-/// What is refused, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one: a
-/// server error, as on the live service (section 7).
+/// Refuses, in this order: no key (401), unknown parameters (400), no `type` where the endpoint needs one (a server
+/// error, as on the live service, section 7).
 async fn answer(
     row: &'static ListEndpoint,
-    shared: Arc<ServiceShared>,
+    state: Arc<ServiceState>,
     caller: Caller,
     query: Option<String>,
 ) -> RouteAnswer {
     known(caller)?;
-    let now = shared.clock.now();
+    let now = state.clock.now();
     let filters = Filters::parse(&query.unwrap_or_default());
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
     if row.needs_type && filters.types.is_empty() {
@@ -50,7 +50,7 @@ async fn answer(
         );
         return Err(ErrorBody::internal(message).into());
     }
-    let body = compute(&shared, None, AnswerWork::Light, move |source| {
+    let body = compute(&state, None, AnswerWork::Light, move |source| {
         let list = source.list(row.list, &filters, now)?;
         let mut body = Map::new();
         if list.as_array().is_none_or(|entries| !entries.is_empty()) {
@@ -58,5 +58,5 @@ async fn answer(
         }
         encode::record(&Value::Object(body)).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(responses::json(StatusCode::OK, body.await?))
 }

@@ -17,9 +17,10 @@ pub struct AccessRecord {
     pub peer: Option<IpAddr>,
     /// HTTP method.
     pub method: String,
-    /// Path with query. The service's keys in it, and values of parameters that are named like a key, read `[key]`.
+    /// Path with query. The service's keys, and values of parameters whose name suggests a key, are replaced by
+    /// `[key]`.
     pub target: String,
-    /// Name of the key's entry; `None` when no known key came.
+    /// Name of the key's entry; `None` if the request had no known key.
     pub holder: Option<String>,
     /// What that key may do: a tier's name, or `unlimited`.
     pub plan: Option<&'static str>,
@@ -29,21 +30,21 @@ pub struct AccessRecord {
     pub weight: Weight,
     /// Bytes of the answer's body.
     pub bytes: u64,
-    /// Time from the head of the request to the answer, in microseconds; sending the answer does not count.
+    /// Time from the request's head to the answer, in microseconds, without sending it.
     pub microseconds: u64,
 }
 
-/// Takes the records. It is called on a thread that serves connections: hand the record on, do not wait. A panic in it is
-/// kept from the service.
+/// Called with each record, on a thread that serves connections: pass the record on, do not block. A panic in it does
+/// not reach the service.
 pub type AccessLog = Arc<dyn Fn(&AccessRecord) + Send + Sync>;
 
-/// Hands a record over.
+/// Calls the log.
 pub(super) fn emit(log: &AccessLog, record: &AccessRecord) {
-    // The request was answered; a log that fails is its owner's concern.
+    // The request is answered already; a log that panics must not change that.
     let _ = catch_unwind(AssertUnwindSafe(|| log(record)));
 }
 
-/// Whole microseconds.
+/// Microseconds, rounded down.
 pub(super) fn microseconds(elapsed: Duration) -> u64 {
     u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
 }

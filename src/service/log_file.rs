@@ -1,4 +1,4 @@
-//! The access log as a file of JSON lines, written on a thread of its own, so that a slow disk holds no answer up.
+//! The access log as a file of JSON lines, written on its own thread, so that a slow disk delays no answer.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use super::log::{AccessLog, AccessRecord};
 use crate::archive::open_log;
 use crate::protocol::Weight;
 
-/// Records that may wait for the disk; further ones are counted and left out.
+/// Records that may wait for the disk; further ones are dropped and counted.
 const QUEUE: usize = 8_192;
-/// How long the end waits for what is still to be written, and how often it looks.
+/// How long closing waits for the last records, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(1);
-/// Name that stands for standard error in place of a file's.
+/// Name that means standard error instead of a file.
 const STANDARD_ERROR: &str = "-";
 
 /// One line.
@@ -44,7 +44,7 @@ enum Message {
     End,
 }
 
-/// An access log that is being written.
+/// An open access log.
 pub struct LogFile {
     sender: SyncSender<Message>,
     lost: Arc<AtomicU64>,
@@ -52,10 +52,10 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens a file to append to, made where it is not there; `-` is standard error.
+    /// Opens a file for appending, creating it if needed; `-` is standard error.
     ///
     /// # Errors
-    /// The file cannot be opened, or there is no thread to be had.
+    /// The file cannot be opened, or no thread can be started.
     pub fn open(path: &Path) -> io::Result<Self> {
         let output: Box<dyn Write + Send> = if path == Path::new(STANDARD_ERROR) {
             Box::new(io::stderr())
@@ -70,7 +70,7 @@ impl LogFile {
         Ok(Self { sender, lost, writer: Mutex::new(Some(writer)) })
     }
 
-    /// What takes the records: [`super::ServiceConfig::access_log`].
+    /// The callback for [`super::ServiceConfig::access_log`].
     pub fn log(&self) -> AccessLog {
         let (sender, lost) = (self.sender.clone(), Arc::clone(&self.lost));
         Arc::new(move |record| {
@@ -81,8 +81,8 @@ impl LogFile {
         })
     }
 
-    /// Writes what is waiting and ends. A second call does nothing; records that come later are left out. A log that takes
-    /// nothing, such as a full pipe, is left behind after a second.
+    /// Writes the waiting records and closes. A second call does nothing; later records are dropped. A log that cannot
+    /// be written to, such as a full pipe, is abandoned after a second.
     pub fn finish(&self) {
         let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let deadline = Instant::now() + PATIENCE;
@@ -92,7 +92,7 @@ impl LogFile {
             std::thread::sleep(PAUSE);
         }
         if writer.is_finished() {
-            // A panic of that thread has nothing left to write.
+            // After a panic of that thread, nothing is left to write.
             let _ = writer.join();
         }
     }
@@ -125,15 +125,15 @@ fn line(record: &AccessRecord) -> LogLine<'_> {
     }
 }
 
-/// The same JSON in ASCII: names of keys and targets are others', and a terminal that shows the log obeys control characters
-/// and those that turn the direction of writing.
+/// The same JSON in ASCII. Key names and targets come from others, and a terminal that shows the log would obey control
+/// and bidirectional characters.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for one in json.chars() {
         if one.is_ascii() && !one.is_ascii_control() {
             text.push(one);
         } else {
-            // Outside of strings JSON has nothing but ASCII.
+            // Outside of strings JSON is ASCII.
             let mut units = [0; 2];
             text.extend(one.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
         }
@@ -141,12 +141,12 @@ fn ascii(json: &str) -> String {
     text
 }
 
-/// The writer's life. What cannot be written is lost: a full disk must not stop the service.
+/// Runs the writer. What cannot be written is lost: a full disk must not stop the service.
 fn write(messages: &Receiver<Message>, output: &mut impl Write, lost: &AtomicU64) {
     loop {
         let message = match messages.try_recv() {
             Ok(message) => message,
-            // Nothing more at once: now it may be read.
+            // Nothing more is waiting: flush, so that it can be read.
             Err(TryRecvError::Empty) => {
                 let _ = output.flush();
                 match messages.recv() {

@@ -1,40 +1,40 @@
-//! The local service: an HTTP front for a market (service.md 4, 5, 7 and 8; supplement 2 and 6).
-//! Routes, keys, tiers, limits and error bodies live here; what the answers hold is the market's business.
+//! The local service: an HTTP server for a market (service.md 4, 5, 7 and 8; supplement 2 and 6). Routes, keys, tiers,
+//! limits and error bodies are here; the data come from the market.
 //!
-//! It never prints, has no route that changes anything, and keys leave it only by [`RunningService::keys`].
+//! It prints nothing, no route changes anything, and keys can only be read by [`RunningService::keys`].
 
 mod access;
 mod analytics;
 mod answer;
+mod bare_refusals;
 mod check;
 mod config;
+mod connection_handle;
 mod connection_slots;
 mod connections;
 mod error;
-mod explain;
 mod faults;
-mod front;
-mod guarded;
 mod journal;
 mod keys_file;
 mod limits;
-mod link;
 mod lists;
 mod log;
 mod log_file;
 mod openapi;
 mod paths;
 mod redact;
-mod reply;
+mod request_handler;
+mod response_body;
 mod response_memory;
+mod responses;
 mod routes;
-mod running;
-mod sending;
-mod shared;
+mod server;
+mod state;
 mod stream;
+mod tcp_io;
 #[cfg(test)]
 mod tests;
-mod wire;
+mod write_timeout;
 
 pub use config::{Allowance, KeyEntry, KeySecret, ServiceConfig};
 pub use error::ServiceError;
@@ -45,4 +45,4 @@ pub use limits::{ConnectionLimits, StreamLimits};
 pub use log::{AccessLog, AccessRecord};
 pub use log_file::LogFile;
 pub use openapi::document as openapi;
-pub use running::{RunningService, Service};
+pub use server::{RunningService, Service};

@@ -5,10 +5,10 @@ use crate::protocol::analytics::ANALYTICS;
 use crate::protocol::stream::Family;
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 
-/// Path of the document.
+/// Path of the OpenAPI document.
 pub(super) const OPENAPI_PATH: &str = "/openapi.json";
 
-/// The paths, in no order that means anything.
+/// The paths, in no particular order.
 pub(super) fn paths() -> impl Iterator<Item = &'static str> {
     [POINTS_PATH, MARKETS_PATH, USAGE_PATH, OPENAPI_PATH]
         .into_iter()

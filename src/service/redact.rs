@@ -1,13 +1,13 @@
-//! Keys out of what is logged.
+//! Redacts keys in what is logged.
 
 use super::access::KeyRing;
 
-/// What stands in a key's place.
+/// Replacement for a key.
 const INSTEAD: &str = "[key]";
-/// Longest method that is shown; those of HTTP have seven letters.
+/// Longest method that is shown; HTTP's have at most seven letters.
 const MAX_METHOD: usize = 32;
 
-/// A request line's method and target for the log. One that is too long is refused unread, and it is not shown either.
+/// A request line's method and target for the log. One that is too long is refused unread, and not shown either.
 pub(super) fn redacted_request_line(method: &str, target: &str, longest: usize, keys: &KeyRing) -> (String, String) {
     let method = if method.len() > MAX_METHOD { "[long method]" } else { hidden(method, keys) };
     let target = match target.len() {
@@ -17,8 +17,8 @@ pub(super) fn redacted_request_line(method: &str, target: &str, longest: usize, 
     (method.to_owned(), target)
 }
 
-/// A path with query without keys: someone may send theirs as a parameter by mistake. Words of the target are looked at as
-/// they stand and decoded, whole also by their hash: of some keys only that is known.
+/// Redacts a path with query: someone may send a key as a parameter by mistake. Each word is compared raw and decoded,
+/// and, because only the hash is known of some keys, by its hash.
 fn redact(target: &str, keys: &KeyRing) -> String {
     let clean = keys.hide(target, INSTEAD);
     let (path, query) = clean.split_once('?').map_or((clean.as_str(), None), |(path, query)| (path, Some(query)));
@@ -37,13 +37,13 @@ fn redact(target: &str, keys: &KeyRing) -> String {
     whole
 }
 
-/// A word, unless it is or holds a key.
+/// A word, or the replacement if it is or contains a key.
 fn hidden<'a>(word: &'a str, keys: &KeyRing) -> &'a str {
     let is_encoded = word.contains('%');
     if keys.is_in(word) || is_encoded && keys.is_in(&decoded(word)) { INSTEAD } else { word }
 }
 
-/// A word without percent signs. A plus sign in a key is one.
+/// A word, percent-decoded. A plus sign is kept: keys may have one.
 fn decoded(word: &str) -> String {
     let literal = word.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
     form_urlencoded::parse(literal.as_bytes()).map(|(name, _)| name.into_owned()).next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Answers that are made and not yet taken by their peers: a bounded memory for all of them together.
+//! Bounded memory for answers that are made and not sent yet.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,12 +10,12 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Bodies up to this do not count: a slow peer must not hold up what is small.
+/// Bodies up to this size do not count, so that slow peers cannot block small answers.
 const SMALL: usize = 64 * 1024;
 
-/// The memory.
+/// The bound, shared by all connections.
 pub(super) struct ResponseMemory {
-    /// One permit for each KiB.
+    /// One permit per KiB.
     free: Arc<Semaphore>,
     all: u32,
 }
@@ -26,8 +26,8 @@ impl ResponseMemory {
         Self { free: Arc::new(Semaphore::new(all as usize)), all }
     }
 
-    /// Waits until the memory holds the body. One that is larger than all of it takes all of it, until its last pieces are
-    /// on their way.
+    /// Waits until there is memory for the body. A body larger than all of it takes all of it, until its last pieces
+    /// are sent.
     pub(super) async fn hold(&self, body: MadeBody) -> Option<Answered> {
         let length: usize = body.0.iter().map(Vec::len).sum();
         if length <= SMALL {
@@ -36,7 +36,7 @@ impl ResponseMemory {
         let needed = body.0.iter().map(|piece| kibibytes(piece.len())).fold(0, u32::saturating_add);
         let mut shares = Arc::clone(&self.free).acquire_many_owned(needed.min(self.all)).await.ok()?;
         let mut pieces = VecDeque::with_capacity(body.0.len());
-        // From the last one on: where there are too few shares for all, those that are sent first go without.
+        // From the last piece on: where there are too few permits for all, the pieces that are sent first have none.
         for bytes in body.0.into_iter().rev() {
             let share = shares.split(shares.num_permits().min(kibibytes(bytes.len()) as usize));
             pieces.push_front(Bytes::from_owner(BodyPiece { bytes, _share: share }));
@@ -45,12 +45,12 @@ impl ResponseMemory {
     }
 }
 
-/// Started kibibytes.
+/// KiB, rounded up.
 fn kibibytes(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(1_024)).unwrap_or(u32::MAX)
 }
 
-/// A body as it was made, whole or in pieces.
+/// A body as it was made, in one or several pieces.
 pub(super) struct MadeBody(Vec<Vec<u8>>);
 
 impl From<Vec<u8>> for MadeBody {
@@ -65,7 +65,7 @@ impl From<Vec<Vec<u8>>> for MadeBody {
     }
 }
 
-/// A piece of a body with its share of the memory, which it gives back when its last byte has been written.
+/// A piece of a body with its permits, which
 struct BodyPiece {
     bytes: Vec<u8>,
     _share: Option<OwnedSemaphorePermit>,
@@ -77,7 +77,7 @@ impl AsRef<[u8]> for BodyPiece {
     }
 }
 
-/// A body on its way: its pieces are sent one after the other, under the length of the whole.
+/// A body to be sent: its pieces one after the other, with the length of all of them.
 pub(super) struct Answered {
     pieces: VecDeque<Bytes>,
     left: u64,

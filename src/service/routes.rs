@@ -1,5 +1,5 @@
-//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the
-//! description of all these, and the live stream; anything else is 404 or 405.
+//! The routes (service.md 4): `/v1/points`, `/v1/markets`, `/v1/usage`, the lists, the analytics, the OpenAPI document
+//! and the live stream; anything else is 404 or 405.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use axum::{Router, middleware};
 use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, compute_here, known};
 use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
-use super::shared::ServiceShared;
-use super::{analytics, lists, openapi, reply, stream};
+use super::state::ServiceState;
+use super::{analytics, lists, openapi, responses, stream};
 use crate::encode;
 use crate::market::Market;
 use crate::protocol::analytics::ANALYTICS_PREFIX;
@@ -24,7 +24,7 @@ use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH, USAGE_PATH};
 use crate::protocol::{ErrorBody, LISTS, MarketsQuery};
 
 /// Every route.
-pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
+pub(super) fn router(state: Arc<ServiceState>) -> Router {
     Router::new()
         .route(POINTS_PATH, get(points))
         .route(MARKETS_PATH, get(markets))
@@ -36,25 +36,25 @@ pub(super) fn router(shared: Arc<ServiceShared>) -> Router {
         .method_not_allowed_fallback(not_allowed)
         .route_layer(middleware::from_fn(only_get))
         .fallback(unknown_path)
-        .with_state(shared)
+        .with_state(state)
 }
 
 /// `GET /v1/points`.
 async fn points(
-    State(shared): State<Arc<ServiceShared>>,
+    State(state): State<Arc<ServiceState>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
 ) -> RouteAnswer {
-    let (access, shared) = (known(caller)?, &*shared);
-    let now = shared.clock.now();
+    let (access, state) = (known(caller)?, &*state);
+    let now = state.clock.now();
     let readable = readable(&query.unwrap_or_default())?;
-    let follows_files = shared.source.follows_files();
+    let follows_files = state.source.follows_files();
     if !follows_files {
-        shared.source.check(&readable.query, now)?;
+        state.source.check(&readable.query, now)?;
     }
-    if follows_files || shared.source.has_block_size(&readable.query) {
-        // Waits for a change of the files, or looks at the last price, so it is no work for this thread; what is computed is
-        // the refusal alone.
+    if follows_files || state.source.has_block_size(&readable.query) {
+        // May wait for a change of the files, or read the last price, so it must not block this thread. Only the error
+        // is of interest.
         let query = readable.query.clone();
         let check = move |market: &Market| {
             if follows_files {
@@ -62,17 +62,17 @@ async fn points(
             }
             Ok(market.check_block_size(&query, now).map(|()| Vec::<u8>::new())?)
         };
-        compute(shared, None, AnswerWork::Light, check).await?;
+        compute(state, None, AnswerWork::Light, check).await?;
     }
     let weight = charged(&readable, access.allowance, now.second())?;
     let charge = access.charge(weight)?;
     let query = readable.query;
     if query.period.unwrap_or(0) == 0 {
         charge.keep();
-        return Ok(reply::paid(encode::points(&[], false), weight));
+        return Ok(responses::paid(encode::points(&[], false), weight));
     }
-    // Files that may have to be read are no work for this thread.
-    let short = !follows_files && !shared.source.is_archive() && Market::runs_inline(&query, now);
+    // Answers that may read files must not block this thread.
+    let short = !follows_files && !state.source.is_archive() && Market::runs_inline(&query, now);
     let amount = if Market::is_long(&query, now) {
         AnswerWork::Long
     } else if Market::is_light(&query, now) {
@@ -85,45 +85,45 @@ async fn points(
         Ok(encode::points_in_parts(&series, query.flatten))
     };
     let body = if short {
-        compute_here(shared, charge, work).await?
+        compute_here(state, charge, work).await?
     } else {
-        compute(shared, Some(charge), amount, work).await?
+        compute(state, Some(charge), amount, work).await?
     };
-    Ok(reply::paid(body, weight))
+    Ok(responses::paid(body, weight))
 }
 
 async fn markets(
-    State(shared): State<Arc<ServiceShared>>,
+    State(state): State<Arc<ServiceState>>,
     Extension(caller): Extension<Caller>,
     RawQuery(query): RawQuery,
 ) -> RouteAnswer {
     known(caller)?;
-    let now = shared.clock.now();
+    let now = state.clock.now();
     let query = MarketsQuery::parse(&query.unwrap_or_default())?;
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
-    let body = compute(&shared, None, AnswerWork::Light, move |source| {
+    let body = compute(&state, None, AnswerWork::Light, move |source| {
         let page = source.markets(&query, now)?;
         encode::record(&page).map_err(|error| ErrorBody::internal(error.to_string()))
     });
-    Ok(reply::json(StatusCode::OK, body.await?))
+    Ok(responses::json(StatusCode::OK, body.await?))
 }
 
 async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     let usage = known(caller)?.usage();
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
-    let mut response = reply::json(StatusCode::OK, body);
+    let mut response = responses::json(StatusCode::OK, body);
     response.extensions_mut().insert(BudgetOfBody(usage));
     Ok(response)
 }
 
-/// HEAD would compute, and charge, a whole answer to tell its length: it is refused as every other method.
+/// HEAD would compute, and charge, a complete answer only for its length: it is refused like every other method.
 async fn only_get(request: Request, next: Next) -> Response<Body> {
     if request.method() == Method::HEAD { not_allowed().await } else { next.run(request).await }
 }
 
 async fn not_allowed() -> Response<Body> {
     let error = ErrorBody::new(405, "METHOD_NOT_ALLOWED", "the only method of this service is GET");
-    let mut response = reply::refusal(&error);
+    let mut response = responses::refusal(&error);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
     response
 }
@@ -133,5 +133,5 @@ async fn unknown_path() -> Response<Body> {
         "no such path; {OPENAPI_PATH} tells of all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
         LISTS.map(|row| row.path).join(", "),
     );
-    reply::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
+    responses::refusal(&ErrorBody::new(404, "NOT_FOUND", message))
 }

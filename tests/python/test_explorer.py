@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from marketpoints.explorer.reduced import Bubbles
+from marketpoints.explorer.downsampling import Bubbles
 from support.bodies import BOOK, START, body, candles, heatmap, stamp
 from support.children import run
 

@@ -159,7 +159,7 @@ def test_from_the_wheel_to_pixels_of_three_million_levels(driver, demo, record_p
 def test_an_archive_changes_over_from_overviews_to_snapshots(driver, demo, tmp_path, monkeypatch):
     monkeypatch.setattr("marketpoints.archive.overviews.of_archive.SMALL", 0)
     # Two days have three times as many.
-    monkeypatch.setattr("marketpoints.archive.overviews.ground.MOST_IN_VIEW", 50_000)
+    monkeypatch.setattr("marketpoints.archive.overviews.detail_levels.MOST_IN_VIEW", 50_000)
     archive = mp.Archive(tmp_path / "archive")
     kept, named = ("orderbook_heatmap", *MARKET, "1m"), {"block_size": 10, "max_depth": 30}
     with demo.client("unlimited") as client:

@@ -282,10 +282,10 @@ def test_a_day_that_cannot_be_read_keeps_its_overview_and_says_so(archive, explo
 
 
 def test_days_are_forgotten_where_there_are_too_many(archive, explored, monkeypatch):
-    from marketpoints.archive.overviews import ground
+    from marketpoints.archive.overviews import detail_levels
 
     archive.build_overviews(*BOOKS, **DEPTH)
-    monkeypatch.setattr(ground, "MOST_KEPT", 60_000)
+    monkeypatch.setattr(detail_levels, "MOST_KEPT", 60_000)
     explorer, _ = explored()
     shown, days = explorer._answers.ground, explorer._answers.beyond
     first, second, third = shown.days((shown.window[0], shown.window[1]))

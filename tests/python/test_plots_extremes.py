@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from marketpoints.explorer.answers import Asked
+from marketpoints.explorer.messages import Asked
 from marketpoints.plots import rankings
 from support.bodies import START, body, candles, heatmap, stamp
 

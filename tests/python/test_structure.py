@@ -136,7 +136,7 @@ def test_no_module_imports_what_is_heavy():
             "plots.artists",
             "plots.images",
             "plots.ladders",
-            "plots.strokes",
+            "plots.time_artists",
             "explorer.widget",
             "adapters.pinned",
         ):

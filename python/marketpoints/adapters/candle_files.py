@@ -69,7 +69,7 @@ def freqtrade(
         MissingDependencyError: pyarrow is not installed.
         SelectionError: ``result`` has another type, no series or several, an interval unknown to freqtrade, or no
             row. Nothing is written.
-        InvalidRequest: An argument cannot be right.
+        InvalidRequest: An argument is not valid.
         OSError: The file cannot be written.
     """
     if file_format not in FORMATS:

@@ -99,7 +99,7 @@ class Archive(Downloads, Explorable):
                 ``start``, ``end`` and ``period`` the answer is all that is kept.
 
         Raises:
-            InvalidRequest: An argument cannot be right, or no series of the answer has such a column.
+            InvalidRequest: An argument is not valid, or no series of the answer has such a column.
             NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or nobody can tell
                 any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
                 Of several symbols, ``failures`` has such an error for each that lacks something.

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..client.clients import AsyncClient, Client, Later
+from ..client.clients import AsyncAnswer, AsyncClient, Client
 from ..common.arguments import flag, weight_bound
 from ..common.hidden import redacted
 from ..common.queries import QueryArguments, build_query
 from ..errors import InvalidRequest, NotArchivedError
 from ..records.archive import Refreshed, Synced, Verification, refreshed, synced
 from ..records.universe import UniversePlan, UniverseReport
-from ..universes.planning import planned_blocking, planned_later
-from ..universes.running import check_weight, run_blocking, run_later
+from ..universes.planning import planned_async, planned_blocking
+from ..universes.running import check_weight, run_async, run_blocking
 from ..universes.universe import Universe, universe_of
 from .inventory import Inventory
 
@@ -55,7 +55,7 @@ class Downloads(Inventory):
         *,
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Later[Synced]: ...
+    ) -> AsyncAnswer[Synced]: ...
     def sync(
         self,
         client: Client | AsyncClient,
@@ -66,7 +66,7 @@ class Downloads(Inventory):
         *,
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Synced | Later[Synced]:
+    ) -> Synced | AsyncAnswer[Synced]:
         """Downloads what is missing of the closed buckets of a window, and nothing else; awaited with an async client.
 
         What has arrived is kept at once: after an interruption of any kind the next sync pays only for the rest.
@@ -87,7 +87,7 @@ class Downloads(Inventory):
         """
         asks = _client(client, "sync")
         query = build_query("sync", type, exchange, symbol, interval, arguments)
-        answer: Synced | Later[Synced] = asks._archived("sync", (query, self._engine), progress, synced)
+        answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", (query, self._engine), progress, synced)
         return answer
 
     @overload
@@ -119,7 +119,7 @@ class Downloads(Inventory):
         dry_run: Literal[False] = False,
         max_weight: int | None = None,
         progress: "Progress" = False,
-    ) -> Later[UniverseReport]: ...
+    ) -> AsyncAnswer[UniverseReport]: ...
     @overload
     def sync_all(
         self,
@@ -129,7 +129,7 @@ class Downloads(Inventory):
         dry_run: Literal[True],
         max_weight: int | None = None,
         progress: "Progress" = False,
-    ) -> Later[UniversePlan]: ...
+    ) -> AsyncAnswer[UniversePlan]: ...
     def sync_all(
         self,
         client: Client | AsyncClient,
@@ -138,7 +138,7 @@ class Downloads(Inventory):
         dry_run: bool = False,
         max_weight: int | None = None,
         progress: "Progress" = False,
-    ) -> UniverseReport | UniversePlan | Later[UniverseReport] | Later[UniversePlan]:
+    ) -> UniverseReport | UniversePlan | AsyncAnswer[UniverseReport] | AsyncAnswer[UniversePlan]:
         """Downloads what is missing of many series, as one plan and one run; awaited with an async client.
 
         Series take turns by the weight that they were given, the oldest buckets of each first, so that none waits for
@@ -158,7 +158,7 @@ class Downloads(Inventory):
             false where anything was refused or failed.
 
         Raises:
-            InvalidRequest: The universe cannot be right, no market passes its filters, or it weighs too much.
+            InvalidRequest: The universe is not valid, no market passes its filters, or it weighs too much.
             AuthenticationError: The service does not know the key, found before anything is paid. Where the key ends in
                 the middle of a run, the series that are left are ``failed``.
             ArchiveError: The archive holds another service's data.
@@ -176,19 +176,21 @@ class Downloads(Inventory):
     async def _sync_all_later(
         self, client: AsyncClient, universe: Universe, most: int | None, progress: "Progress"
     ) -> UniverseReport:
-        planned = await planned_later(client, universe, self._engine)
+        planned = await planned_async(client, universe, self._engine)
         check_weight(planned, most)
-        return await run_later(client, planned, self._engine, progress)
+        return await run_async(client, planned, self._engine, progress)
 
     @overload
     def plan_all(self, client: Client, universe: "UniverseLike") -> UniversePlan: ...
     @overload
-    def plan_all(self, client: AsyncClient, universe: "UniverseLike") -> Later[UniversePlan]: ...
+    def plan_all(self, client: AsyncClient, universe: "UniverseLike") -> AsyncAnswer[UniversePlan]: ...
     @overload
     def plan_all(
         self, client: Client | AsyncClient, universe: "UniverseLike"
-    ) -> UniversePlan | Later[UniversePlan]: ...
-    def plan_all(self, client: Client | AsyncClient, universe: "UniverseLike") -> UniversePlan | Later[UniversePlan]:
+    ) -> UniversePlan | AsyncAnswer[UniversePlan]: ...
+    def plan_all(
+        self, client: Client | AsyncClient, universe: "UniverseLike"
+    ) -> UniversePlan | AsyncAnswer[UniversePlan]:
         """What :meth:`sync_all` would send and cost, by series and by tier; awaited with an async client.
 
         Pays nothing. Where the universe has filters of markets, symbols are to be checked, or the budget is not known,
@@ -199,7 +201,7 @@ class Downloads(Inventory):
             universe: As for :meth:`sync_all`.
 
         Raises:
-            InvalidRequest: The universe cannot be right, or no market passes its filters.
+            InvalidRequest: The universe is not valid, or no market passes its filters.
             ArchiveError: The archive holds another service's data.
         """
         asks, wanted = _client(client, "plan_all"), universe_of(universe)
@@ -208,7 +210,7 @@ class Downloads(Inventory):
         return planned_blocking(asks, wanted, self._engine)
 
     async def _plan_all_later(self, client: AsyncClient, universe: Universe) -> UniversePlan:
-        return await planned_later(client, universe, self._engine)
+        return await planned_async(client, universe, self._engine)
 
     @overload
     def refresh(
@@ -233,7 +235,7 @@ class Downloads(Inventory):
         *,
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Later[Refreshed]: ...
+    ) -> AsyncAnswer[Refreshed]: ...
     def refresh(
         self,
         client: Client | AsyncClient,
@@ -244,7 +246,7 @@ class Downloads(Inventory):
         *,
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Refreshed | Later[Refreshed]:
+    ) -> Refreshed | AsyncAnswer[Refreshed]:
         """Downloads a window again, keeps what the service says now, and tells what changed. Arguments as :meth:`sync`.
 
         Raises:
@@ -254,7 +256,7 @@ class Downloads(Inventory):
         asks = _client(client, "refresh")
         query = build_query("refresh", type, exchange, symbol, interval, arguments)
         work = (query, self._engine, True)
-        answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
     @overload
@@ -282,7 +284,7 @@ class Downloads(Inventory):
         *,
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Later[Refreshed]: ...
+    ) -> AsyncAnswer[Refreshed]: ...
     def verify(
         self,
         client: Client | AsyncClient | None = None,
@@ -294,7 +296,7 @@ class Downloads(Inventory):
         progress: "Progress" = False,
         consistent: bool = False,
         **arguments: "Unpack[QueryArguments]",
-    ) -> Verification | Refreshed | Later[Refreshed]:
+    ) -> Verification | Refreshed | AsyncAnswer[Refreshed]:
         """Compares every file with its checksum; with a client and a query, asks the kept windows again instead.
 
         Changes nothing: a sync mends files, :meth:`refresh` takes over revised history.
@@ -330,7 +332,7 @@ class Downloads(Inventory):
         window = self._kept_window(type, exchange, symbol, interval, arguments)
         query = build_query("verify", type, exchange, symbol, interval, window)
         work = (query, self._engine, False)
-        answer: Refreshed | Later[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
     def _kept_window(

@@ -123,7 +123,7 @@ def frame(
     """What an archive holds of a query, as a dask DataFrame.
 
     Raises:
-        InvalidRequest: An argument cannot be right.
+        InvalidRequest: An argument is not valid.
         NotArchivedError: A part of the window was never asked.
         MissingDependencyError: dask is not installed.
     """

@@ -88,7 +88,7 @@ class Inventory:
                 ``period`` these are the gaps within what is kept.
 
         Raises:
-            InvalidRequest: An argument cannot be right.
+            InvalidRequest: An argument is not valid.
             NotArchivedError: Nothing is kept of a query, and the window is open.
         """
         query = build_query("missing", type, exchange, symbol, interval, arguments, open_window=True)
@@ -115,7 +115,7 @@ class Inventory:
             arguments: As of :meth:`read`; with a window, the first row in it.
 
         Raises:
-            InvalidRequest: An argument cannot be right.
+            InvalidRequest: An argument is not valid.
             DamagedFileError: The file that holds it is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
         """
@@ -155,7 +155,7 @@ class Inventory:
             arguments: As of :meth:`read`; with a window, the vintages that touch it.
 
         Raises:
-            InvalidRequest: An argument cannot be right.
+            InvalidRequest: An argument is not valid.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
         """
@@ -187,7 +187,7 @@ class Inventory:
             arguments: As of :meth:`read`, without a window.
 
         Raises:
-            InvalidRequest: An argument cannot be right.
+            InvalidRequest: An argument is not valid.
             ArchiveError: The folder or the store cannot be written.
         """
         moment = to_unix(before, "before")

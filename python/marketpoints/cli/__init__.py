@@ -64,7 +64,7 @@ the file, in TOML: keys at the top hold for every [[series]] that does not say o
 
 A second start goes on where the first one ended, whatever ended it, and pays for nothing that is kept.
 The status is 0 when every series is complete or empty, 1 when one failed (start again), 3 when one was refused and
-none failed (starting again does not help), 2 when the file or an option cannot be right.
+none failed (starting again does not help), 2 when the file or an option is not valid.
 """
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\

@@ -74,7 +74,7 @@ class AnalyticsMethods(
             :class:`Records` of :class:`TraderProfile`.
 
         Raises:
-            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            InvalidRequest: An argument is not valid; nothing was sent, or the service answered 400.
             TierError: The tier does not include it.
             PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
@@ -239,7 +239,7 @@ def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], 
     """What the analytics method of that name would send.
 
     Raises:
-        InvalidRequest: An argument cannot be right.
+        InvalidRequest: An argument is not valid.
         TierError: The tier does not include it.
     """
     answer: Plan = getattr(_Planned(live), method)(*arguments, **named)

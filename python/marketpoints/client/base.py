@@ -22,7 +22,7 @@ from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
 from ..stream.channels import Channels, parts_of
-from .emptiness import why_nothing
+from .empty_answers import why_nothing
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
 
@@ -122,7 +122,7 @@ class Connection(Caller):
                 the service recommends a size (weight 0, asked once for a market and kept).
 
         Raises:
-            InvalidRequest: A setting is missing or cannot be right.
+            InvalidRequest: A setting is missing or is not valid.
         """
         # An address may hold a password.
         hidden = {

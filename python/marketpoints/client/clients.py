@@ -23,7 +23,7 @@ from .series import SeriesMethods
 __all__ = ["AsyncClient", "Client"]
 
 Answer = TypeVar("Answer", covariant=True)
-Later: TypeAlias = Coroutine[Any, Any, Answer]
+AsyncAnswer: TypeAlias = Coroutine[Any, Any, Answer]
 
 
 class Client(
@@ -96,7 +96,7 @@ class Client(
                 there, which takes a small part of the time of single events; everything else comes as it is.
 
         Raises:
-            InvalidRequest: A channel cannot be right, or cannot be recorded; found before anything is sent.
+            InvalidRequest: A channel is not valid, or cannot be recorded; found before anything is sent.
         """
         return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
 
@@ -120,14 +120,16 @@ class Client(
 
 
 class AsyncClient(
-    SeriesMethods[Later[SeriesSet]],
-    DiscoveryMethods[Later[Records[Market]], Later[list[str]], Later[list[float]], Later[Usage]],
+    SeriesMethods[AsyncAnswer[SeriesSet]],
+    DiscoveryMethods[
+        AsyncAnswer[Records[Market]], AsyncAnswer[list[str]], AsyncAnswer[list[float]], AsyncAnswer[Usage]
+    ],
     AnalyticsMethods[
-        Later[Records[TraderProfile]],
-        Later[TraderProfile | None],
-        Later[Records[UserPosition]],
-        Later[MarketSummary | None],
-        Later[UserCategories | None],
+        AsyncAnswer[Records[TraderProfile]],
+        AsyncAnswer[TraderProfile | None],
+        AsyncAnswer[Records[UserPosition]],
+        AsyncAnswer[MarketSummary | None],
+        AsyncAnswer[UserCategories | None],
     ],
 ):
     """The client for asyncio: the same methods and arguments as :class:`Client`, awaited.

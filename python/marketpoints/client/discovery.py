@@ -83,7 +83,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             extra: Further parameters by wire name, passed through.
 
         Raises:
-            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            InvalidRequest: An argument is not valid; nothing was sent, or the service answered 400.
         """
         filters = {
             "exchanges": names(exchange, "exchange"),
@@ -116,7 +116,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             extra: Further parameters by wire name, passed through.
 
         Raises:
-            InvalidRequest: An argument cannot be right; nothing was sent, or the service answered 400.
+            InvalidRequest: An argument is not valid; nothing was sent, or the service answered 400.
         """
         answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": _filters(filters)}, list)
         return answer

@@ -98,7 +98,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             The answer's series; a set of exactly one answers for it.
 
         Raises:
-            InvalidRequest: An argument cannot be right, or the service does not list the symbol or coin; nothing was
+            InvalidRequest: An argument is not valid, or the service does not list the symbol or coin; nothing was
                 sent, or the service answered 400.
             AuthenticationError: The service does not know the key.
             TierError: The tier does not include it.

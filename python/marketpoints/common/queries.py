@@ -159,7 +159,7 @@ def build_query(
         open_window: Whether they may leave the window open: an archive knows its own.
 
     Raises:
-        InvalidRequest: An argument or a combination of them cannot be right; the message names it.
+        InvalidRequest: An argument or a combination of them is not valid; the message names it.
         TypeError: There is no argument of that name.
     """
     typed: dict[str, Any] = {}

@@ -17,7 +17,7 @@ from ..records.universe import UniversePlan, UniverseReport
 from ..universes.running import Run, check_weight
 from ..universes.universe import Universe, universe_of
 from . import worker
-from .worker import Place
+from .worker import RunConfig
 
 if TYPE_CHECKING:
     from ..records.plan import Budget
@@ -100,30 +100,30 @@ def sync(
         AuthenticationError: The service does not know the workers' key, found before anything is paid.
         MissingDependencyError: ``distributed`` is not installed.
     """
-    place = _place(plan, archive, Hidden(settings), Hidden(budget))
+    config = _run_config(plan, archive, Hidden(settings), Hidden(budget))
     most, only_plan = weight_bound(max_weight), flag(dry_run, "dry_run")
     wanted = plan if isinstance(plan, UniversePlan) else universe_of(plan)
     distributed = load("distributed")
     cluster = _cluster(distributed, client)
-    _check_budget(cluster, place)
-    planned = wanted if isinstance(wanted, UniversePlan) else _asked(cluster, "plan", worker.plan, place, wanted)
+    _check_budget(cluster, config)
+    planned = wanted if isinstance(wanted, UniversePlan) else _asked(cluster, "plan", worker.plan, config, wanted)
     if only_plan:
         return planned
     check_weight(planned, most)
     with reporting(progress) as on_progress:
         run = Run(planned, on_progress, lambda: driver.budget)
-        driver = _Driver(distributed, cluster, place, run)
+        driver = _Driver(distributed, cluster, config, run)
         driver.follow()
     # Of each series its name alone: a worker looks what the archive has of it.
     parts = [Part(part.wanted, part.window) for part in planned._parts]
-    return run.report(_asked(cluster, "rows", worker.rows, place, parts))
+    return run.report(_asked(cluster, "rows", worker.rows, config, parts))
 
 
 class _Driver:
     """Hands out as many pieces as the workers have threads, and takes what came of them."""
 
-    def __init__(self, distributed: Any, cluster: Any, place: Place, run: Run) -> None:
-        self._distributed, self._cluster, self._place, self._run = distributed, cluster, place, run
+    def __init__(self, distributed: Any, cluster: Any, config: RunConfig, run: Run) -> None:
+        self._distributed, self._cluster, self._config, self._run = distributed, cluster, config, run
         self._pieces: dict[Any, Piece] = {}
         #: What a worker last saw of the budget.
         self.budget: Budget | None = None
@@ -150,11 +150,11 @@ class _Driver:
 
     def _more(self) -> Iterator[Any]:
         """Further pieces, as long as there are threads for them; workers come and go."""
-        places = max(1, sum(self._cluster.nthreads().values()))
-        while len(self._pieces) < places and (piece := self._run.schedule.take()) is not None:
+        slots = max(1, sum(self._cluster.nthreads().values()))
+        while len(self._pieces) < slots and (piece := self._run.schedule.take()) is not None:
             self._run.started(piece)
-            name = f"marketpoints-sync-{self._place.run}-{piece.series}-{piece.start}"
-            future = self._cluster.submit(worker.do, self._place, piece, key=name, pure=False)
+            name = f"marketpoints-sync-{self._config.run}-{piece.series}-{piece.start}"
+            future = self._cluster.submit(worker.download_piece, self._config, piece, key=name, pure=False)
             self._pieces[future] = piece
             yield future
 
@@ -168,10 +168,10 @@ class _Driver:
         return report
 
 
-def _asked(cluster: Any, what: str, work: Any, place: Place, *arguments: Any) -> Any:
+def _asked(cluster: Any, what: str, work: Any, config: RunConfig, *arguments: Any) -> Any:
     """What a worker answers."""
-    name = f"marketpoints-{what}-{place.run}"
-    return cluster.submit(work, place, *arguments, key=name, pure=False).result()
+    name = f"marketpoints-{what}-{config.run}"
+    return cluster.submit(work, config, *arguments, key=name, pure=False).result()
 
 
 def _cluster(distributed: Any, given: Any) -> Any:
@@ -188,18 +188,18 @@ def _cluster(distributed: Any, given: Any) -> Any:
     return given
 
 
-def _place(
+def _run_config(
     plan: Any,
     archive: ArchiveLike | str | os.PathLike[str] | None,
     settings: Hidden[Mapping[str, Any]],
     budget: Hidden[str | None],
-) -> Place:
+) -> RunConfig:
     """What travels with every piece.
 
     Raises:
         InvalidRequest: Something secret would.
     """
-    own = worker.settings()
+    own = worker.client_settings()
     for name in settings.reveal():
         if name == "api_key":
             raise InvalidRequest(f"api_key: it would travel with every piece; set {worker.KEY} where the workers run")
@@ -224,17 +224,17 @@ def _place(
         raise InvalidRequest("archive: its credentials would travel with every piece; set them where the workers run")
     # Workers have working folders of their own.
     path = path if "://" in path else os.path.abspath(path)  # noqa: PTH100 - a text, as the engine takes it
-    return Place(uuid.uuid4().hex, path, tuple(options), lease, given.reveal())
+    return RunConfig(uuid.uuid4().hex, path, tuple(options), lease, given.reveal())
 
 
-def _check_budget(cluster: Any, place: Place) -> None:
+def _check_budget(cluster: Any, config: RunConfig) -> None:
     """Refuses a run in which each worker, or each machine, would spend the whole budget by itself."""
     workers = list(cluster.nthreads())
     machines = {address.rpartition(":")[0] for address in workers}
     if len(workers) < 2:
         return
-    own = place.settings["budget"]
-    shared = [worker.shares(own)] if own is not None else list(cluster.run(worker.shares).values())
+    own = config.settings["budget"]
+    shared = [worker.budget_scope(own)] if own is not None else list(cluster.run(worker.budget_scope).values())
     alone = "process" if "process" in shared else "machine" if "machine" in shared and len(machines) > 1 else None
     if alone is not None:
         raise InvalidRequest(

@@ -15,7 +15,17 @@ from ..records.universe import UniversePlan
 from ..universes.planning import planned_blocking
 from ..universes.universe import Universe
 
-__all__ = ["ADDRESSES", "BUDGET", "KEY", "Place", "do", "plan", "rows", "settings", "shares"]
+__all__ = [
+    "ADDRESSES",
+    "BUDGET",
+    "KEY",
+    "RunConfig",
+    "budget_scope",
+    "client_settings",
+    "download_piece",
+    "plan",
+    "rows",
+]
 
 #: Settings that may hold a password, and the environment variable that sets each on a worker.
 ADDRESSES = {"base_url": URL, "budget": BUDGET, "proxy": "HTTPS_PROXY"}
@@ -24,7 +34,7 @@ MOST_RUNS = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class RunConfig:
     """A run's archive and client settings. It is sent to the workers with every piece: no key, no password.
 
     Attributes:
@@ -42,7 +52,7 @@ class Place:
     settings: Mapping[str, Any]
 
 
-def settings() -> list[str]:
+def client_settings() -> list[str]:
     """The client's settings that may be given to a run."""
     names = inspect.signature(Connection.__init__).parameters
     return [name for name in names if name not in ("self", "api_key", "archive", "budget")]
@@ -52,38 +62,38 @@ _lock = threading.Lock()
 _runs: dict[str, tuple[Client, _engine.Archive]] = {}
 
 
-def _tools(place: Place) -> tuple[Client, _engine.Archive]:
+def _client_and_archive(config: RunConfig) -> tuple[Client, _engine.Archive]:
     """The client and the archive of a run, one for all threads of this process."""
     with _lock:
-        if place.run not in _runs:
+        if config.run not in _runs:
             while len(_runs) >= MOST_RUNS:
                 _runs.pop(next(iter(_runs)))
-            _runs[place.run] = Client(**place.settings), _archive(place)
-        return _runs[place.run]
+            _runs[config.run] = Client(**config.settings), _archive(config)
+        return _runs[config.run]
 
 
-def _archive(place: Place) -> _engine.Archive:
-    return _engine.Archive(place.path, list(place.options), place.lease)
+def _archive(config: RunConfig) -> _engine.Archive:
+    return _engine.Archive(config.path, list(config.options), config.lease)
 
 
-def plan(place: Place, universe: Universe) -> UniversePlan:
+def plan(config: RunConfig, universe: Universe) -> UniversePlan:
     """The plan of a universe, made on a worker with its own key."""
-    client, archive = _tools(place)
+    client, archive = _client_and_archive(config)
     return planned_blocking(client, universe, archive)
 
 
-def do(place: Place, piece: Piece) -> PieceReport:
+def download_piece(config: RunConfig, piece: Piece) -> PieceReport:
     """Downloads a piece into the archive; the report also has the budget that is left."""
-    client, archive = _tools(place)
+    client, archive = _client_and_archive(config)
     return replace(sync_piece(piece, client, archive), budget=client.budget)
 
 
-def rows(place: Place, parts: Sequence[Part]) -> list[int]:
+def rows(config: RunConfig, parts: Sequence[Part]) -> list[int]:
     """How many rows the archive has of each series."""
-    return rows_kept(_archive(place), parts)
+    return rows_kept(_archive(config), parts)
 
 
-def shares(budget: str | None = None) -> str:
+def budget_scope(budget: str | None = None) -> str:
     """Who shares a budget: ``process``, ``machine``, or ``all`` that name one Redis or folder; None: this worker's."""
     name = budget or os.environ.get(BUDGET) or "machine"
     return name if name in ("process", "machine") else "all"

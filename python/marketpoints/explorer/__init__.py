@@ -16,11 +16,11 @@ from ..plots.candles import is_candles
 from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
 from ..plots.words import amount_unit
-from .answers import Over
-from .beyond import Beyond, More
-from .grounds import Ground, View
-from .reduced import Bubbles
-from .shown import Explorer
+from .base_layer import Ground, View
+from .downsampling import Bubbles
+from .explorer import Explorer
+from .loading import Beyond, More
+from .messages import Over
 
 __all__ = ["Explorer", "explore", "explorer_of"]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..plots.palette import THEMES
-from .answers import MILLI, SIDES, Answers, Asked
+from .base_layer import View
 from .colours import NORMS, palette
-from .grounds import View
+from .messages import MILLI, SIDES, Answers, Asked
 
 __all__ = ["page"]
 
@@ -125,7 +125,7 @@ def _candles(answers: Answers) -> dict[str, Any]:
     """Every candle, whatever its width, where there are not too many."""
     import numpy as np
 
-    from .reduced import candles_between
+    from .downsampling import candles_between
 
     ground = answers.ground
     shown = [part.shown for part in ground.parts] if not ground.has_levels else [answers.over.candles]

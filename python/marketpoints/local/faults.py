@@ -102,7 +102,7 @@ class Faults:
             The rule: it counts what it hits, and can be removed.
 
         Raises:
-            InvalidRequest: An argument cannot be right, or nothing, or too much at once, is to go wrong.
+            InvalidRequest: An argument is not valid, or nothing, or too much at once, is to go wrong.
         """
         if retry_after is not None and status != 429:
             raise InvalidRequest("retry_after goes with status=429")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
-from ..client.emptiness import last_day
+from ..client.empty_answers import last_day
 from ..common.arguments import archive_engine, between, flag, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
@@ -280,7 +280,7 @@ class LocalService:
             settings: Further settings of :class:`~marketpoints.Client`.
 
         Raises:
-            InvalidRequest: There is no such key, or a setting cannot be right.
+            InvalidRequest: There is no such key, or a setting is not valid.
         """
         made = Client(**{**self._settings(tier), **settings})
         made._data_end = self._ending()

@@ -162,7 +162,7 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
     alone = np.flatnonzero(finite[1:-1] & ~finite[:-2] & ~finite[2:])
     if len(alone):
         style |= {"marker": "o", "markersize": 5 if len(alone) <= FEW else 2, "markevery": alone.tolist()}
-    from .strokes import Trace
+    from .time_artists import Trace
 
     ax.add_line(Trace(places, values, **style))
 

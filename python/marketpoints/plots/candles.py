@@ -120,7 +120,7 @@ def add_candles(ax: Any, starts: Any, ends: Any, columns: Sequence[Any], **style
     """Adds candles to axes, and their prices to what the axes are scaled by."""
     import numpy as np
 
-    from .strokes import Candles
+    from .time_artists import Candles
 
     ax.add_collection(Candles(starts, ends, columns, **style), autolim=False)
     _, high, low, _ = columns

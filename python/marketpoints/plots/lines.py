@@ -192,7 +192,7 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
 def _band(ax: Any, part: Part, lowest: str, highest: str) -> None:
     import numpy as np
 
-    from .strokes import Band
+    from .time_artists import Band
 
     starts, ends = (edges[part.rows] for edges in spans(part.shown))
     low, high = (part.shown[name][part.rows].astype("float64") for name in (lowest, highest))

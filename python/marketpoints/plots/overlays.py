@@ -24,7 +24,7 @@ def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
 
 def candles_over(ax: Any, shown: Drawable) -> None:
     """Adds candles to a heatmap, outlined so that they are seen on any colour."""
-    from .strokes import Candles
+    from .time_artists import Candles
 
     if not len(shown):
         return
@@ -38,7 +38,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low."""
     import numpy as np
 
-    from .strokes import Bubbles
+    from .time_artists import Bubbles
 
     filled = [one for one in liquidations if len(one)]
     amounts = [np.nan_to_num(one[COLUMN].astype("float64")) for one in filled]

@@ -168,7 +168,7 @@ def _rows(
     ax: Any, left: Any, right: Any, bottom: Any, height: float, colour: str, name: str, gap: float = 0.08
 ) -> None:
     """Horizontal bars."""
-    from .strokes import boxes
+    from .time_artists import boxes
 
     some = right > left
     left, right, bottom = left[some], right[some], bottom[some]

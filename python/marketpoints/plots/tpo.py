@@ -117,7 +117,7 @@ def _volumes(
 ) -> Rights:
     import numpy as np
 
-    from .strokes import boxes
+    from .time_artists import boxes
 
     volume = np.nan_to_num(shown.buys + shown.sells)
     if not volume.max() > 0:
@@ -148,7 +148,7 @@ def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, hei
     """Value area and initial balance behind the cells and the point of control over them, where they are known."""
     import numpy as np
 
-    from .strokes import boxes
+    from .time_artists import boxes
 
     collections = load("matplotlib.collections")
     low, high, point = (_column(shown, name) for name in ("val_price", "vah_price", "poc_price"))
@@ -189,7 +189,7 @@ def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, hei
     """Single prints right beside what stands in their rows, poor highs and lows along them, where they are known."""
     import numpy as np
 
-    from .strokes import boxes
+    from .time_artists import boxes
 
     collections, width = load("matplotlib.collections"), ends - starts
     session, values = _listed(shown, "single_prints")

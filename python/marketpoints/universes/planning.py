@@ -19,7 +19,7 @@ from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
 from .universe import Universe
 
-__all__ = ["PARALLEL", "planned_blocking", "planned_later"]
+__all__ = ["PARALLEL", "planned_async", "planned_blocking"]
 
 #: Most calls of a run in flight at once; the engine allows one call as many requests.
 PARALLEL = 8
@@ -102,7 +102,7 @@ def planned_blocking(
             return planned
 
 
-async def planned_later(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
+async def planned_async(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
     """Plans with an asynchronous client; files are read in a thread, not in the event loop."""
     import asyncio  # not loaded with the package: whoever awaits has it
 

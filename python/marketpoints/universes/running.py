@@ -17,7 +17,7 @@ from ..records.universe import UniversePlan, UniverseReport, report_of
 from .planning import PARALLEL
 from .schedule import Schedule
 
-__all__ = ["Run", "check_weight", "run_blocking", "run_later"]
+__all__ = ["Run", "check_weight", "run_async", "run_blocking"]
 
 #: A service that failed so many pieces beyond the client's retries, and answered none in between, is down.
 MOST_FAILURES = 3
@@ -185,7 +185,7 @@ def run_blocking(client: Client, plan: UniversePlan, archive: _engine.Archive, p
         return run.report(rows_kept(archive, plan._parts))
 
 
-async def run_later(
+async def run_async(
     client: AsyncClient, plan: UniversePlan, archive: _engine.Archive, progress: Progress
 ) -> UniverseReport:
     """Runs a plan with a client that is awaited: each worker is a task."""

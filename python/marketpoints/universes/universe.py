@@ -120,7 +120,7 @@ class Universe:
             common: What every block has that does not say otherwise: the keys of a block.
 
         Raises:
-            InvalidRequest: A key is unknown or missing, or a value cannot be right; the message begins with the key's
+            InvalidRequest: A key is unknown or missing, or a value is not valid; the message begins with the key's
                 path, such as ``series[1].interval``.
         """
         if series is None or not isinstance(series, Mapping):
@@ -142,7 +142,7 @@ class Universe:
         shared = {key: value for key, value in whole.items() if key not in TOP}
         blocks = whole.get("series")
         if blocks is None:
-            self._blocks: tuple[Block, ...] = (_block(shared, _Place("", shared, shared)),)
+            self._blocks: tuple[Block, ...] = (_block(shared, _KeyPaths("", shared, shared)),)
             return
         if isinstance(blocks, (str, bytes, Mapping)) or not isinstance(blocks, Sequence):
             raise InvalidRequest(f"series: {redacted(blocks)} is no list of blocks; in a file write [[series]]")
@@ -154,7 +154,7 @@ class Universe:
             if not isinstance(block, Mapping):
                 raise InvalidRequest(f"{where}: {redacted(block)} is no mapping of arguments")
             _known(block, KEYS, where)
-            made.append(_block({**shared, **block}, _Place(where, block, shared)))
+            made.append(_block({**shared, **block}, _KeyPaths(where, block, shared)))
         self._blocks = tuple(made)
 
     @classmethod
@@ -240,7 +240,7 @@ def _known(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
             raise InvalidRequest(f"{_path(where, key)}: there is no such key{hint}")
 
 
-class _Place:
+class _KeyPaths:
     """Where a block's keys stand: in the block itself, or at the top for all of them."""
 
     def __init__(self, where: str, own: Mapping[str, Any], shared: Mapping[str, Any]) -> None:
@@ -255,31 +255,31 @@ def _path(where: str, key: object) -> str:
     return f"{where}.{key}" if where else str(key)
 
 
-def _block(given: Mapping[str, Any], place: _Place) -> Block:
+def _block(given: Mapping[str, Any], paths: _KeyPaths) -> Block:
     """A block from its keys."""
 
     def each(key: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names(given.get(key), place.of(key))))
+        return tuple(dict.fromkeys(names(given.get(key), paths.of(key))))
 
     for key in ("type", "interval"):
         if given.get(key) is None:
-            raise InvalidRequest(f"{place.of(key)}: it is missing; name one or several")
+            raise InvalidRequest(f"{paths.of(key)}: it is missing; name one or several")
         if isinstance(given[key], (list, tuple)) and not given[key]:
-            raise InvalidRequest(f"{place.of(key)}: the list is empty; name one or several")
+            raise InvalidRequest(f"{paths.of(key)}: the list is empty; name one or several")
     filters = given.get("markets")
     if filters is not None:
-        filters = _filters(filters, given, place)
+        filters = _filters(filters, given, paths)
     elif not any(given.get(key) is not None for key in ("symbol", "coin", "extra")):
-        what = f"{place.where}: it names no market" if place.where else "the universe names no market"
+        what = f"{paths.where}: it names no market" if paths.where else "the universe names no market"
         raise InvalidRequest(f"{what}; give exchange= with symbol=, or coin=, or markets= with filters")
     shared = {key: given[key] for key in SHARED if given.get(key) is not None}
-    _check_window(shared, place)
+    _check_window(shared, paths)
     symbols, coins = each("symbol"), each("coin")
-    _check_pairs(symbols, coins, shared, place)
+    _check_pairs(symbols, coins, shared, paths)
     return Block(
-        place.where,
-        tuple(dict.fromkeys(_type(one, place.of("type")) for one in each("type"))),
-        tuple(dict.fromkeys(_interval(one, place.of("interval")) for one in _several(given["interval"]))),
+        paths.where,
+        tuple(dict.fromkeys(_type(one, paths.of("type")) for one in each("type"))),
+        tuple(dict.fromkeys(_interval(one, paths.of("interval")) for one in _several(given["interval"]))),
         filters,
         each("exchange"),
         symbols,
@@ -309,38 +309,38 @@ def _interval(given: Any, where: str) -> str:
     raise InvalidRequest(f"{where}: {name!r} is no interval; those are {every}{did_you_mean(near)}")
 
 
-def _filters(filters: Any, given: Mapping[str, Any], place: _Place) -> Mapping[str, Any]:
-    path = place.of("markets")
+def _filters(filters: Any, given: Mapping[str, Any], paths: _KeyPaths) -> Mapping[str, Any]:
+    path = paths.of("markets")
     if not isinstance(filters, Mapping):
         raise InvalidRequest(f"{path}: {redacted(filters)} is no mapping of filters, such as exchange and category")
     for key in ("exchange", "symbol", "coin"):
         if given.get(key) is not None:
-            raise InvalidRequest(f"{place.of(key)}: {path} picks the markets; put {key} into it, or leave one out")
+            raise InvalidRequest(f"{paths.of(key)}: {path} picks the markets; put {key} into it, or leave one out")
     _known(filters, FILTERS, path)
     return filters
 
 
-def _check_window(shared: Mapping[str, Any], place: _Place) -> None:
-    ends = {key: to_unix(shared.get(key), place.of(key)) for key in ("start", "end")}
-    period = to_duration(shared.get("period"), place.of("period"))
+def _check_window(shared: Mapping[str, Any], paths: _KeyPaths) -> None:
+    ends = {key: to_unix(shared.get(key), paths.of(key)) for key in ("start", "end")}
+    period = to_duration(shared.get("period"), paths.of("period"))
     if ends["start"] is None and period is None:
-        raise InvalidRequest(f"{place.of('start')}: it is missing; say where the window starts, or give period=")
+        raise InvalidRequest(f"{paths.of('start')}: it is missing; say where the window starts, or give period=")
     if None not in (ends["start"], ends["end"], period):
-        raise InvalidRequest(f"{place.of('period')}: start and end say it already; leave one of the three out")
+        raise InvalidRequest(f"{paths.of('period')}: start and end say it already; leave one of the three out")
     if ends["start"] is not None and ends["end"] is not None and ends["start"] >= ends["end"]:
-        raise InvalidRequest(f"{place.of('end')}: the window ends where it starts, or before")
+        raise InvalidRequest(f"{paths.of('end')}: the window ends where it starts, or before")
 
 
-def _check_pairs(symbols: tuple[str, ...], coins: tuple[str, ...], shared: Mapping[str, Any], place: _Place) -> None:
+def _check_pairs(symbols: tuple[str, ...], coins: tuple[str, ...], shared: Mapping[str, Any], paths: _KeyPaths) -> None:
     count = max(len(symbols), len(coins), 1)
     if symbols and len(coins) > 1 and len(symbols) not in (1, len(coins)):
         raise InvalidRequest(
-            f"{place.of('coin')}: {len(coins)} for {len(symbols)} symbols; one for each, or one for all"
+            f"{paths.of('coin')}: {len(coins)} for {len(symbols)} symbols; one for each, or one for all"
         )
     for key in PAIRED:
         several = len(_several(shared.get(key)))
         if several > 1 and several != count:
-            raise InvalidRequest(f"{place.of(key)}: {several} for {count} markets; give one for each, or one for all")
+            raise InvalidRequest(f"{paths.of(key)}: {several} for {count} markets; give one for each, or one for all")
 
 
 def _several(value: Any) -> Sequence[Any]:

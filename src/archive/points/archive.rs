@@ -42,7 +42,7 @@ impl Archive {
     /// no sign of life for the time of `lease` counts as gone. Sends nothing.
     ///
     /// # Errors
-    /// [`ArchiveFault::Address`] for an address or an option that cannot be right.
+    /// [`ArchiveFault::Address`] for an address or an invalid option.
     pub fn at(address: &str, options: &[(String, String)], lease: Duration) -> Result<Self, ArchiveFault> {
         if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
             let bounds = (SHORTEST_LEASE.as_secs_f64(), LONGEST_LEASE.as_secs());

@@ -13,7 +13,7 @@ use super::ledger::{self, KeyLedger, LedgerPart, Pending, part_name};
 use super::part_file;
 use super::partition::{Partition, named, partitions, touches};
 use super::rows::{joined, keep};
-use super::store::{Contest, Found, Staged, Version};
+use super::store::{ConflictRetry, Found, Staged, Version};
 use super::vintages::NewVintage;
 use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
@@ -49,7 +49,7 @@ impl Archive {
         self.store.sweep(&key.name)?;
         let (ledger, ledger_seen) = (KeyLedger::new(key), Version::Absent);
         let mut writer = KeyWriter { archive: self.clone(), key: key.clone(), ledger, ledger_seen, aside, lock };
-        writer.load_anew(&mut Contest::default())?;
+        writer.load_anew(&mut ConflictRetry::default())?;
         Ok(Some(writer))
     }
 }
@@ -74,7 +74,7 @@ impl KeyWriter {
     /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it. With a
     /// lock that holds nobody does; a lock of an object store may pass to another writer while its holder sleeps.
     pub(super) fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
-        let mut contest = Contest::default();
+        let mut contest = ConflictRetry::default();
         loop {
             match work(self) {
                 Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(&mut contest) => {
@@ -86,7 +86,7 @@ impl KeyWriter {
     }
 
     /// Reads the ledger, or makes it anew, and ends what a writer began, however often others come before.
-    fn load_anew(&mut self, contest: &mut Contest) -> Result<(), ArchiveFault> {
+    fn load_anew(&mut self, contest: &mut ConflictRetry) -> Result<(), ArchiveFault> {
         loop {
             match self.load() {
                 Err(ArchiveFault::Conflict { .. }) if self.archive.store.wait_for_turn(contest) => {}

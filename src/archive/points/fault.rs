@@ -99,7 +99,7 @@ pub enum ArchiveFault {
         /// The file or the store.
         path: String,
     },
-    /// An address or an option that cannot be right.
+    /// An address or an invalid option.
     #[error("{0}")]
     Address(String),
 }

@@ -13,7 +13,7 @@ use super::checksum::{sha256, xxh3};
 use super::coverage::{add, gaps, remove};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{ArchiveKey, is_key};
-use super::known::{KnownBuckets, forget, known_of, note, shared};
+use super::known_since::{KnownBuckets, forget, known_of, note, shared};
 use super::store::{Found, own};
 use crate::clock::{UnixMicros, Window};
 

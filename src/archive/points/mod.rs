@@ -5,30 +5,30 @@
 //! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
 //! vintages, unfinished files and what was set aside.
 
-mod about;
 mod archive;
+mod archive_info;
+mod as_of;
 mod checksum;
+mod column_buffers;
 mod commit;
 mod compact;
-mod consistent;
+mod consistency;
 mod coverage;
 mod edges;
 mod fault;
 mod key;
 mod key_writer;
-mod known;
+mod known_since;
 mod ledger;
 mod pack;
 mod part_file;
 mod partition;
-mod past;
 mod path_names;
-mod placing;
+mod raw_values;
 mod reading;
 mod revision;
 mod rows;
 mod scan;
-mod sent;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -37,14 +37,14 @@ mod vintage;
 mod vintages;
 
 pub use archive::Archive;
+pub use as_of::Replaced;
 pub use compact::Compacted;
-pub use consistent::{Consistency, Inconsistency};
+pub use consistency::{Consistency, Inconsistency};
 pub use coverage::{gaps, within};
 pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
-pub use past::Replaced;
 pub use revision::{Cell, Revision, revisions};
 pub use scan::{Scan, is_wanted};
 pub use verify::{Content, FileProblem, Verification};

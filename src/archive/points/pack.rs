@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::raw_values::{RawValues, lay, restore};
 use super::scan::is_wanted;
-use super::sent::{Sent, lay, restore};
 use crate::archive::table::Table;
 use crate::columns::{Column, LEVELS, List, Series};
 use crate::protocol::{SeriesId, Shape};
@@ -37,7 +37,7 @@ pub(super) struct PackedSeries {
     pub(super) columns: Vec<(String, Vec<String>)>,
     /// Columns of values as they were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) sent: Option<Vec<Sent>>,
+    pub(super) sent: Option<Vec<RawValues>>,
 }
 
 impl PackedSeries {

@@ -4,10 +4,10 @@
 use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
+use super::column_buffers::{Open, Placing, open};
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
 use super::ledger::{self, KeyLedger, LedgerPart};
-use super::placing::{Open, Placing, open};
 use super::rows::{contradiction, keep, without_empty};
 use super::scan::Scan;
 use super::{part_file, partition};

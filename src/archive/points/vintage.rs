@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::coverage::add;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::known::{KnownBuckets, shared};
+use super::known_since::{KnownBuckets, shared};
 use super::ledger::{KeyLedger, LedgerPart, Vintage};
 use super::part_file::{PartFileKind, bytes_of, contents, examine_of};
 use super::revision::revisions;
@@ -18,7 +18,7 @@ use crate::columns::Series;
 
 /// What a file says of itself.
 #[derive(Serialize, Deserialize)]
-struct AboutVintage {
+struct VintageInfo {
     replaced: UnixMicros,
     /// Its windows, and since when they were known.
     known: Vec<(i64, i64, i64, i64)>,
@@ -69,7 +69,7 @@ pub(super) fn make(
     known: &[KnownBuckets],
     series: &[Series],
 ) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
-    let about = AboutVintage { replaced, known: known.iter().map(KnownBuckets::numbers).collect() };
+    let about = VintageInfo { replaced, known: known.iter().map(KnownBuckets::numbers).collect() };
     let bytes = bytes_of(PartFileKind::Vintage, key, &about, series)?;
     let rows = series.iter().map(|one| one.len() as u64).sum();
     let part = LedgerPart::of(&bytes, rows);
@@ -78,13 +78,13 @@ pub(super) fn make(
 
 /// Since when the windows of a file whose checksum is right were known, and their rows.
 pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<KnownBuckets>, Vec<Series>), ArchiveFault> {
-    let (about, series) = contents::<AboutVintage>(path, bytes, None)?;
+    let (about, series) = contents::<VintageInfo>(path, bytes, None)?;
     Ok((about.known.into_iter().map(KnownBuckets::of_numbers).collect(), series))
 }
 
 /// What a file of unknown state is, where it is a whole vintage of this key.
 pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
-    let (about, rows) = examine_of::<AboutVintage>(PartFileKind::Vintage, key, path, bytes)?;
+    let (about, rows) = examine_of::<VintageInfo>(PartFileKind::Vintage, key, path, bytes)?;
     let part = LedgerPart::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }

@@ -1,10 +1,10 @@
-//! An account in a file, for all processes of one user on one machine. The operating system's file lock guards it, which
-//! goes with its holder, however that ends.
+//! An account in a file, for all processes of one user on one machine. It is guarded by a file lock of the operating
+//! system, which is released when its holder ends in any way.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -14,19 +14,21 @@ use crate::archive::{is_foreign, is_same_file, open_own_to_write};
 use crate::budget::Account;
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 
-/// Folder to keep the files in, instead of the user's cache folder.
+/// Environment variable: folder for the files, instead of the user's cache folder.
 const FOLDER_VARIABLE: &str = "MARKETPOINTS_CACHE_DIR";
 /// Folder of the files in the cache folder.
 const BUDGETS: &str = "budget";
-/// Most bytes that are read of a file that claims to be an account.
+/// Most bytes that are read of an account's file.
 const LARGEST: u64 = 4 << 20;
-/// Files that nobody used for so long are removed: their buckets are full and their day is over.
+/// Bytes that most accounts fit into, so that one read takes them.
+const USUAL: usize = 4 << 10;
+/// Files unused for so long are removed: their buckets are full and their day is over.
 const KEPT: Duration = Duration::from_secs(2 * SECONDS_PER_DAY.unsigned_abs());
-/// Letters of the hash in a file's name.
+/// Characters of the hash in a file's name.
 const HASH: usize = 32;
-/// Version of the format; it stands in the name, so that two versions of the package never read each other's files.
+/// Version of the format. It is part of the name, so that two versions of the package never read each other's files.
 const VERSION: u32 = 2;
-/// How far two clocks of one boot may be apart.
+/// Largest difference between two clocks of the same boot.
 const MINUTE: u64 = SECOND.unsigned_abs() * 60;
 
 /// An account's file.
@@ -42,22 +44,22 @@ struct OpenedLedger {
     path: PathBuf,
 }
 
-/// What the file holds.
+/// The file's content.
 #[derive(Serialize, Deserialize)]
 struct LedgerRecord {
-    /// The boot of the machine in which the file was written: only within it two processes share a clock.
+    /// The boot of the machine in which the file was written: only processes of one boot share a clock.
     boot: String,
-    /// When the machine's clock stood at 0. Set once: a jump of the wall clock changes nothing.
+    /// The wall-clock time at which the machine's clock was 0. Set once, so a jump of the wall clock has no effect.
     epoch: UnixNanos,
     account: Account,
 }
 
-/// The lock of a file, until it is dropped.
+/// Holds the lock of a file until dropped.
 struct Locked<'a>(&'a File);
 
 impl Drop for Locked<'_> {
     fn drop(&mut self) {
-        // A lock that cannot be given up goes when the file is closed.
+        // A lock that cannot be released is released when the file is closed.
         let _ = self.0.unlock();
     }
 }
@@ -67,8 +69,8 @@ impl FileLedger {
         Self { folder, name: format!("v{VERSION}-{name}.json"), open: Mutex::new(None) }
     }
 
-    /// What is in the account's place and is not ours, and what mends it. The folder may be a link or lie behind one, as its
-    /// owner likes; the file may not: what is written would go elsewhere.
+    /// Why something at the account's path is not usable, and the remedy. The folder may be a link or behind one; the
+    /// file may not, because a write would then go elsewhere.
     pub(super) fn obstacle(&self) -> Option<String> {
         let folder = match &self.folder {
             Some(folder) => folder.clone(),
@@ -78,7 +80,7 @@ impl FileLedger {
         is_foreign(&path).map(|problem| format!("{} is {problem}, or name another folder", path.display()))
     }
 
-    /// Changes the account, unless another process holds the lock at this moment: then `None`. Gives what `change` gave, the
+    /// Changes the account, or returns `None` if another process holds the lock. Returns the result of `change`, the
     /// account after it, and the time by the file's clock.
     pub(super) fn try_update<T>(
         &self,
@@ -87,7 +89,7 @@ impl FileLedger {
         change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
     ) -> Result<Option<(T, Account, UnixNanos)>, String> {
         let mut open = lock(&self.open);
-        // The second time the file that was open had been removed meanwhile.
+        // Tried twice: the open file may have been removed meanwhile.
         for _ in 0..2 {
             let OpenedLedger { file, path } = match &mut *open {
                 Some(opened) => opened,
@@ -135,31 +137,38 @@ fn update<T>(
     debt: impl Fn(UnixNanos) -> Option<Account>,
     change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
 ) -> io::Result<(T, Account, UnixNanos)> {
-    let mut text = Vec::new();
+    let mut text = Vec::with_capacity(USUAL);
     file.seek(SeekFrom::Start(0))?;
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
     let kept = serde_json::from_slice::<LedgerRecord>(&text).ok();
-    let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, &boot, since_boot, wall));
+    let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, boot, since_boot, wall));
     let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
     let now = epoch.plus(since_boot);
-    // What makes no sense is as good as nothing: then the account starts from what this process knows.
+    // Invalid content counts as none: the account starts from what this process knows.
     let mut account = kept.and_then(|kept| kept.account.checked(now)).unwrap_or_else(|| own_view(now));
     if let Some(debt) = debt(now) {
         account.tighten(&debt);
     }
     let value = change(&mut account, now);
     account.shorten();
-    let text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
-    // In place, because the lock is this file's. A write that is cut by a crash leaves no JSON, or the old one.
+    let (before, boot) = (text.len(), boot.to_owned());
+    let mut text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
+    if (text.len()..=USUAL).contains(&before) {
+        text.resize(before, b' '); // cheaper than a shorter file
+    }
+    // Written in place, because the lock belongs to this file. A write cut short by a crash leaves invalid JSON or the
+    // old content.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&text)?;
-    file.set_len(text.len() as u64)?;
+    if text.len() < before {
+        file.set_len(text.len() as u64)?;
+    }
     Ok((value, account, now))
 }
 
-/// Whether a file's clock goes on. Where the system does not name its boots, only while it agrees with the wall clock: after
-/// another boot it would stand still until the machine had run as long as before.
+/// Whether a file's clock is still valid. If the system does not identify its boots, it is valid only while it agrees
+/// with the wall clock: after a reboot it would otherwise stand still until the machine had run as long as before.
 fn is_of_this_boot(kept: &LedgerRecord, boot: &str, since_boot: i64, wall: UnixNanos) -> bool {
     kept.boot == boot
         && (0..=wall.0.saturating_mul(2)).contains(&kept.epoch.0)
@@ -170,25 +179,25 @@ fn of_environment(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// The package's cache folder by the environment.
+/// The package's cache folder from the environment variables.
 fn named_cache() -> Option<PathBuf> {
     let home = || of_environment("HOME").or_else(|| of_environment("USERPROFILE")).map(|home| home.join(".cache"));
     let cache = || of_environment("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("marketpoints"));
     of_environment(FOLDER_VARIABLE).or_else(cache)
 }
 
-/// The user's folder for the files, made when it is missing, for its user only.
+/// The folder for the files, created if missing with access for this user only.
 fn cache_folder() -> io::Result<PathBuf> {
     if let Some(cache) = named_cache() {
         match private(&cache.join(BUDGETS)) {
             Ok(folder) => return Ok(folder),
-            // A named folder that cannot be used is told, not replaced.
+            // A folder named by the user that cannot be used is an error; there is no fallback.
             Err(problem) if of_environment(FOLDER_VARIABLE).is_some() => return Err(problem),
             Err(_) => {}
         }
     }
     let own = std::env::temp_dir().join(format!("marketpoints-{}", user()));
-    // Everybody may put links there.
+    // Other users may put links there.
     if fs::symlink_metadata(&own).is_ok_and(|about| !about.is_dir()) {
         let problem = format!("{} is no folder; remove it", own.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
@@ -196,7 +205,7 @@ fn cache_folder() -> io::Result<PathBuf> {
     private(&own.join(BUDGETS))
 }
 
-/// Makes a folder that only this user reads, and refuses one that is somebody else's.
+/// Makes a folder that only this user can read, and refuses one of another user.
 fn private(folder: &Path) -> io::Result<PathBuf> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -224,13 +233,13 @@ fn user() -> &'static str {
     "user"
 }
 
-/// Removes the files of accounts that nobody used for days. Whoever has one open sees that it is gone. The folder may be
-/// anybody's: only a file with the name and the content of an account is ours.
+/// Removes the files of accounts unused for days. A process that has one open notices that it was removed. The folder
+/// may hold other files: only files with an account's name and content are removed.
 fn remove_unused(folder: &Path, own: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| is_account_name(&entry.file_name().to_string_lossy())) {
         let path = entry.path();
-        // Of a link this is about the link itself, which is never ours.
+        // For a link this is the link's own metadata, and a link is never ours.
         let unused = entry.metadata().is_ok_and(|about| {
             let age = about.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
             about.is_file() && about.len() <= LARGEST && age.is_some_and(|age| age > KEPT)
@@ -241,13 +250,13 @@ fn remove_unused(folder: &Path, own: &Path) {
     }
 }
 
-/// Whether a file of this version may be named so: `v1-`, a hash, `.json`.
+/// Whether this is a file name of this version: `v1-`, a hash, `.json`.
 fn is_account_name(name: &str) -> bool {
     let hash = name.strip_prefix(&format!("v{VERSION}-")).and_then(|rest| rest.strip_suffix(".json"));
     hash.is_some_and(|hash| hash.len() == HASH && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether a file holds an account, or nothing: one that was made and never written.
+/// Whether a file holds an account, or is empty: created and never written.
 fn is_account(file: &File) -> bool {
     let mut text = Vec::new();
     let read = file.take(LARGEST).read_to_end(&mut text);
@@ -258,8 +267,8 @@ fn wall() -> UnixNanos {
     UnixNanos(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64)
 }
 
-/// Nanoseconds on the machine's own clock, which all its processes share and nobody sets. On Linux it goes on while the machine
-/// sleeps: the service's minutes and days do.
+/// Nanoseconds on the machine's own clock, which all its processes share and which is never set. On Linux it continues
+/// during sleep, as the service's minutes and days do.
 #[cfg(unix)]
 fn since_boot() -> i64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -275,16 +284,18 @@ fn since_boot() -> i64 {
     wall().0
 }
 
-/// Which boot of the machine this is; empty where the system does not tell.
-fn boot() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+/// The id of the machine's current boot; empty where the system has none.
+fn boot() -> &'static str {
+    static BOOT: OnceLock<String> = OnceLock::new();
+    let read = || fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned());
+    BOOT.get_or_init(|| read().unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A file whose clock stood at 0 at this time.
+    /// A file whose clock was 0 at this time.
     fn kept(boot: &str, epoch: UnixNanos) -> LedgerRecord {
         LedgerRecord { boot: boot.to_owned(), epoch, account: Account::default() }
     }
@@ -297,7 +308,7 @@ mod tests {
         assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall));
         assert!(is_of_this_boot(&same, "boot-1", 5 * HOUR, wall.plus(30 * HOUR)), "the wall clock was set");
         assert!(!is_of_this_boot(&same, "boot-2", 5 * HOUR, wall));
-        // Boots without a name: the machine started anew a minute ago, and had run for 5 hours when the file was written.
+        // No boot ids: the machine rebooted a minute ago, and had run for 5 hours when the file was written.
         let nameless = kept("", wall.plus(-5 * HOUR));
         assert!(is_of_this_boot(&nameless, "", 5 * HOUR + HOUR, wall.plus(HOUR)));
         assert!(!is_of_this_boot(&nameless, "", HOUR / 60, wall.plus(HOUR)));

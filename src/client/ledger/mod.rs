@@ -1,8 +1,9 @@
-//! Where an account is kept: in this process, in a file for all processes of the machine's user, or in Redis for many
-//! machines. The rules are the account's own ([`crate::budget::Account`]); here is only how it is shared.
+//! Where an account is stored: in this process, in a file for all processes of the user on this machine, or in Redis
+//! for many machines. The rules are in [`crate::budget::Account`]; this module only shares it.
 //!
-//! A backend that fails (a read-only folder, a Redis that is down) stops no call: the process goes on with its own view, which
-//! the answers' headers and 429s keep right, says so once, and returns to the shared account as soon as that answers.
+//! A backend that fails (a read-only folder, a Redis that is down) stops no call. The process continues with its own
+//! copy, which the answers' headers and 429s correct, logs this once, and returns to the shared account as soon as it
+//! is available.
 
 mod file;
 mod lock;
@@ -20,11 +21,11 @@ use super::log::{self, LogLevel, LogRecord};
 use crate::budget::{Account, Limits};
 use crate::clock::{SharedClock, UnixNanos};
 
-/// How long a lock that somebody holds is waited for. It is held for microseconds; only a stopped process holds it longer.
+/// How long to wait for a lock. It is held for microseconds; only a stopped process holds it longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
-/// Pause between two tries for the lock.
+/// Pause between two attempts to lock.
 const LOCK_RETRY: Duration = Duration::from_millis(1);
-/// How long a backend that failed is left alone.
+/// How long to wait before using a failed backend again.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// An account and the backend that keeps it.
@@ -40,14 +41,14 @@ enum Backend {
     Redis(Box<RedisLedger>),
 }
 
-/// What this process knows of the account.
+/// This process's copy of the account.
 struct OwnView {
     account: Account,
     /// How far the shared account's clock is ahead of this process's, in nanoseconds.
     ahead: i64,
-    /// Until when a backend that failed is left alone; `None` while it works.
+    /// Until when a failed backend is not used; `None` while it works.
     failed_until: Option<Instant>,
-    /// The notice for the next call with a listener.
+    /// The notice for the next call that has a listener.
     notice: Option<String>,
 }
 
@@ -55,8 +56,8 @@ impl BudgetLedger {
     /// The ledger of the account `name`, a hash. Nothing is opened yet.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for an address of Redis that is none, and for a link, or something else than a file,
-    /// in the place of the account's file.
+    /// [`super::ErrorKind::InvalidRequest`] for an invalid Redis address, and for a link, or anything that is not a
+    /// file, at the path of the account's file.
     pub(super) fn new(scope: &BudgetScope, name: &str, clock: SharedClock) -> Result<Self, ClientError> {
         let backend = match scope {
             BudgetScope::Process => Backend::Process,
@@ -73,8 +74,13 @@ impl BudgetLedger {
         Ok(Self { backend, own: Mutex::new(own), clock })
     }
 
-    /// Changes the account as it is now, alone. `change` gets the account and the time by the account's clock; where others
-    /// were quicker it is called anew with what they left.
+    /// Whether the account is in this process or in a file: no connection is needed to change it.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.backend, Backend::Process | Backend::File(_))
+    }
+
+    /// Changes the account atomically. `change` gets the account and the time by the account's clock, and is called
+    /// again when another process changed the account meanwhile.
     pub(super) async fn update<T: Send>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T + Send) -> T {
         let value = self.update_quietly(&mut change).await;
         if log::is_heard(LogLevel::Warning)
@@ -116,7 +122,7 @@ impl BudgetLedger {
         }
     }
 
-    /// As [`Self::update`], for a drop, which cannot wait: at once where the backend allows it, else as soon as it can.
+    /// As [`Self::update`], for `Drop`, which cannot wait: at once if the backend allows it, else as soon as possible.
     pub(super) fn update_later(self: &Arc<Self>, mut change: impl FnMut(&mut Account, UnixNanos) + Send + 'static) {
         let left_alone = self.is_left_alone();
         match &self.backend {
@@ -131,15 +137,14 @@ impl BudgetLedger {
             Backend::Redis(_) if !left_alone => {}
             _ => return self.in_own_view(&mut change),
         }
-        // Without a runtime the process is about to end: the account forgets by itself what nobody tells the end of.
+        // Without a runtime the process is about to end: the account drops requests whose end is never reported.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ledger = Arc::clone(self);
             runtime.spawn(async move { ledger.update(change).await });
         }
     }
 
-    /// As [`Self::update`], where nothing may wait: of an account that cannot be had at once, this process's view is looked
-    /// at or changed.
+    /// As [`Self::update`], without waiting: if the account is not available at once, this process's copy is used.
     pub(super) fn update_now<T>(&self, mut change: impl FnMut(&mut Account, UnixNanos) -> T) -> T {
         if let Backend::File(file) = &self.backend
             && !self.is_left_alone()
@@ -156,7 +161,7 @@ impl BudgetLedger {
         self.in_own_view(&mut change)
     }
 
-    /// The limits as this process knows them.
+    /// The limits in this process's copy.
     pub(super) fn limits(&self) -> Option<Limits> {
         lock(&self.own).account.limits()
     }
@@ -167,14 +172,13 @@ impl BudgetLedger {
         change(&mut own.account, now)
     }
 
-    /// What this process knows, by a clock that says `now`: where the shared account is missing or damaged, it starts from
-    /// here.
+    /// This process's copy, by a clock at `now`: the shared account starts from it if it is missing or damaged.
     fn own_view_at(&self, now: UnixNanos) -> Account {
         let own = lock(&self.own);
         own.account.clone().moved(self.clock.now().plus(own.ahead), now)
     }
 
-    /// What this process spent while the shared account could not be reached; `None` while it can.
+    /// What this process spent while the shared account was not available; `None` while it is.
     fn debt(&self, now: UnixNanos) -> Option<Account> {
         lock(&self.own).failed_until?;
         Some(self.own_view_at(now))

@@ -1,5 +1,5 @@
-//! An account in Redis, for processes on many machines. The account is one value; it is replaced only where nobody changed
-//! it meanwhile, in one step of the server, and its clock is the server's.
+//! An account in Redis, for processes on many machines. The account is one value, changed by compare-and-set in one
+//! step of the server, whose clock is used.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::budget::Account;
 use crate::client::error::ClientError;
 use crate::clock::UnixNanos;
 
-/// How long the server may take to connect or to answer.
+/// Timeout of connecting and of answers.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often a change is tried anew because others were quicker.
+/// How often a change is tried again when others were faster.
 const MOST_CONFLICTS: u32 = 200;
 
-/// Gives the server's time and the value, unless the two arguments are the value as it was and as it shall be and it is
-/// still as it was. Unused accounts go after two days: their buckets are full and their day is over.
+/// Compare-and-set: replaces the value if it still equals the first argument; otherwise returns the server's time and
+/// the value. Unused accounts expire after two days: their buckets are full and their day is over.
 const EXCHANGE: &str = r"
 local time = redis.call('TIME')
 local value = redis.call('GET', KEYS[1]) or ''
@@ -39,9 +39,10 @@ pub(super) struct RedisLedger {
 
 impl RedisLedger {
     /// # Errors
-    /// [`super::super::ErrorKind::InvalidRequest`] for an address that is none. It is not shown: it may hold a password.
+    /// [`super::super::ErrorKind::InvalidRequest`] for an invalid address. It is not shown, because it may hold a
+    /// password.
     pub(super) fn new(address: &SecretString, name: &str) -> Result<Self, ClientError> {
-        // A second provider installed by the embedding program is as good as ours.
+        // A provider already installed by the embedding program is fine too.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = redis::Client::open(address.expose_secret()).map_err(|_| {
             ClientError::invalid("budget: the address of Redis is none; give one such as redis://host:6379/0")
@@ -50,7 +51,8 @@ impl RedisLedger {
         Ok(Self { client, key, script: Script::new(EXCHANGE), connection: Mutex::new(None) })
     }
 
-    /// Changes the account. Gives what `change` gave, the account after it, and the server's time in Unix nanoseconds.
+    /// Changes the account. Returns the result of `change`, the account after it, and the server's time in Unix
+    /// nanoseconds.
     pub(super) async fn update<T>(
         &self,
         own_view: impl Fn(UnixNanos) -> Account,
@@ -107,7 +109,7 @@ impl RedisLedger {
     }
 }
 
-/// What went wrong, without the address.
+/// The error, without the address.
 fn described(problem: &RedisError) -> String {
     format!("Redis does not answer as it should ({})", problem.category())
 }

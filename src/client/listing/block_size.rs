@@ -1,7 +1,7 @@
 //! Whether a request's block size fits the recommended one (supplement 9).
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::query::Spelling;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};

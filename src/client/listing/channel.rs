@@ -5,7 +5,7 @@ use futures::future;
 use super::names::NameQuestion;
 use crate::client::error::ClientError;
 use crate::client::inner::ClientInner;
-use crate::client::kept_lists::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};

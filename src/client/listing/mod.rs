@@ -4,18 +4,18 @@
 //! A list weighs nothing, is asked once for each type and exchange (block sizes: for each market) and kept. One that cannot
 //! be had within a moment refuses nothing and is left alone for some minutes.
 
-pub(super) mod asking;
 mod block_size;
 mod channel;
+pub(super) mod fetch;
 mod names;
 
 use futures::future;
 
 use self::block_size::SizeQuestion;
 use self::names::NameQuestion;
+use super::archive_writes::blocking;
 use super::error::ClientError;
 use super::inner::{Client, ClientInner};
-use super::keeping::blocking;
 use super::listed::Listed;
 use super::request::PointsRequest;
 use crate::archive::points::{Archive, ArchiveKey, gaps};

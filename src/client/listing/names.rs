@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::client::error::ClientError;
-use crate::client::kept_lists::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListQuery, ListQuestion};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;

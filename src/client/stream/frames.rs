@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::batch::name_of;
-use super::cost::{self, MOST_OF_A_FRAME, OBJECT};
 use super::event::Event;
+use super::frame_memory::{self, MOST_OF_A_FRAME, OBJECT};
 use super::gap::{ServiceTime, StreamItem};
 use super::session::{Session, SessionEnd};
 use crate::client::error::{ClientError, ErrorKind};
@@ -123,7 +123,7 @@ impl Session {
             Message::Binary(bytes) => bytes,
             _ => return Ok(None),
         };
-        let cost = cost::of_text(&bytes);
+        let cost = frame_memory::of_text(&bytes);
         if cost > MOST_OF_A_FRAME {
             self.malformed(&too_much(cost), &bytes).await?;
             return Ok(None);

@@ -3,23 +3,23 @@
 
 mod backoff;
 mod batch;
-mod common;
-mod cost;
+mod deduplication;
 mod event;
+mod frame_memory;
 mod frames;
 mod gap;
+mod options;
 mod queue;
 mod record;
-mod seen;
+mod series_cache;
 mod session;
 mod socket;
-mod texts;
 
 pub use backoff::{Backoff, Pause};
 pub use batch::{TradeSeries, TradeTable, Trades};
-pub use common::StreamOptions;
 pub use event::{Event, nanoseconds};
 pub use gap::{Gap, StreamItem};
+pub use options::StreamOptions;
 pub use queue::{Overflow, Taken};
 
 use std::collections::BTreeMap;
@@ -28,14 +28,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use self::common::{Common, Standing};
+use self::options::{Standing, StreamShared};
 use self::queue::StreamQueue;
 use self::record::Recorder;
 use self::session::Session;
 use super::error::ClientError;
 use super::inner::Client;
 use super::listed::Listed;
-use super::rules::check_exchanges;
+use super::typos::check_exchanges;
 use crate::clock::WallClock;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
@@ -70,7 +70,7 @@ impl StreamState {
 
 /// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it ends its connections.
 pub struct EventStream {
-    common: Arc<Common>,
+    common: Arc<StreamShared>,
     channels: BTreeMap<Family, Vec<Channel>>,
     /// How the connections stand; empty before they are made.
     standing: Mutex<Vec<watch::Receiver<Standing>>>,
@@ -105,7 +105,7 @@ impl Client {
         let queue = StreamQueue::new(options.queue, options.overflow);
         let (client, reconnects, broken) = (Arc::clone(&self.inner), AtomicU64::default(), AtomicUsize::default());
         let table = batch::SharedTable::default();
-        let common = Common { client, options, queue, recorder, table, reconnects, broken };
+        let common = StreamShared { client, options, queue, recorder, table, reconnects, broken };
         Ok(EventStream { common: Arc::new(common), channels: families, standing: Mutex::default() })
     }
 }
@@ -147,7 +147,7 @@ impl EventStream {
     }
 
     /// What the service's lists say of the channels: whether it has their symbols, in their categories, with data of their
-    /// kinds. Asks what [`Client::look_up`] asks, as it does; to be called before [`EventStream::open`].
+    /// kinds. Asks what [`Client::look_up`] asks, and as it does; to be called before [`EventStream::open`].
     ///
     /// # Errors
     /// [`super::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have, with the nearest that it has.

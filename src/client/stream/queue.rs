@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::cost::MOST_WAITING;
+use super::frame_memory::MOST_WAITING;
 use super::gap::StreamItem;
 use crate::client::error::ClientError;
 use crate::client::log::{self, LogLevel, LogRecord};

@@ -10,12 +10,12 @@ use tokio::time::{Instant, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::batch::Trades;
-use super::common::{Common, Standing};
+use super::deduplication::SeenEvents;
 use super::gap::{Gap, ServiceTime, StreamItem};
+use super::options::{Standing, StreamShared};
 use super::record::Recorder;
-use super::seen::SeenEvents;
+use super::series_cache::SeriesCache;
 use super::socket::{ClientSocket, open};
-use super::texts::Texts;
 use crate::archive::ArchiveError;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::Transport;
@@ -54,13 +54,13 @@ struct Lost {
 
 /// A connection that is kept up.
 pub(super) struct Session {
-    pub(super) common: Arc<Common>,
+    pub(super) common: Arc<StreamShared>,
     pub(super) family: Family,
     channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
     pub(super) seen: SeenEvents,
     /// Series of trades and of liquidations, by their texts.
-    pub(super) texts: [Texts; 2],
+    pub(super) texts: [SeriesCache; 2],
     /// Trades or liquidations that were not handed on yet.
     pub(super) pending: Trades,
     /// Those to which none is added any more.
@@ -76,7 +76,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(
-        common: Arc<Common>,
+        common: Arc<StreamShared>,
         family: Family,
         channels: Vec<Channel>,
         standing: watch::Sender<Standing>,

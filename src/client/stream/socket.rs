@@ -8,9 +8,9 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::gap::ServiceTime;
-use crate::client::broken::broken;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::{Transport, date};
+use crate::client::transport_error::broken;
 use crate::protocol::ErrorBody;
 use crate::protocol::stream::Family;
 

@@ -1,5 +1,5 @@
-//! The service's own description: `OpenAPI` 3.1, made from the tables of the protocol, so that it cannot fall behind them.
-//! It is served without a key at [`OPENAPI_PATH`].
+//! The service's `OpenAPI` 3.1 document, made from the protocol's tables, so that it cannot become outdated. It is
+//! served without a key at [`OPENAPI_PATH`].
 
 mod operations;
 mod parameters;
@@ -14,8 +14,8 @@ use axum::routing::get;
 use serde_json::{Value, json};
 
 use super::paths::OPENAPI_PATH;
-use super::reply;
-use super::shared::ServiceShared;
+use super::responses;
+use super::state::ServiceState;
 use crate::protocol::tier::TIERS;
 use crate::protocol::wire::KEY_HEADER;
 
@@ -25,11 +25,11 @@ const KEY_SCHEME: &str = "serviceKey";
 static BODY: LazyLock<Vec<u8>> = LazyLock::new(|| document().to_string().into_bytes());
 
 /// The route of the document.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
-    Router::new().route(OPENAPI_PATH, get(|| async { reply::json(StatusCode::OK, BODY.clone()) }))
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
+    Router::new().route(OPENAPI_PATH, get(|| async { responses::json(StatusCode::OK, BODY.clone()) }))
 }
 
-/// The description of every service, as [`OPENAPI_PATH`] answers it.
+/// The document, as [`OPENAPI_PATH`] answers it.
 pub fn document() -> Value {
     let tiers: Vec<String> = TIERS
         .iter()

@@ -1,4 +1,4 @@
-//! Endpoints, their answers and their refusals.
+//! Endpoints, their answers and their errors.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use crate::protocol::wire::{
 };
 use crate::service::paths::OPENAPI_PATH;
 
-/// Refusals: status, name of the component, when.
+/// Errors: status, name of the component, when.
 const REFUSALS: [(u16, &str, &str); 13] = [
     (
         400,
@@ -39,7 +39,7 @@ const REFUSALS: [(u16, &str, &str); 13] = [
     (503, "Unavailable", "the service is stopping"),
     (504, "Timeout", "the answer took too long"),
 ];
-/// Every status that the front of the service may answer before a route is asked, and what it answers when one fails.
+/// Every status that the service may answer before it calls a route, or when a route fails.
 const ALWAYS: [u16; 8] = [400, 403, 405, 408, 413, 414, 431, 500];
 
 const BUDGET_HEADERS: [(&str, &str); 4] = [
@@ -50,7 +50,7 @@ const BUDGET_HEADERS: [(&str, &str); 4] = [
 ];
 const RETRY_AFTER: &str = "retry-after";
 
-/// One endpoint, as the document tells of it.
+/// One endpoint in the document.
 struct Endpoint<'a> {
     path: &'a str,
     id: String,
@@ -77,7 +77,7 @@ fn always(text: &str, schema: &Value) -> Value {
     json!({ "description": text, "required": true, "schema": schema })
 }
 
-/// The refusals as components.
+/// The error responses as components.
 pub(super) fn refusals() -> Value {
     let refusal = |&(status, name, when): &(u16, &str, &str)| {
         let mut refusal = json!({

@@ -1,4 +1,4 @@
-//! Parameters: what values each takes. Which there are, and where, the protocol's tables say.
+//! Schemas of the parameters. Which endpoint takes which parameters is in the protocol's tables.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMET
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
-/// A parameter of an endpoint. One whose values this page does not describe is documented by its kind in the table of the
-/// points query, or as a string.
+/// A parameter of an endpoint. One without a schema here is described by its kind in the table of the points query, or
+/// as a string.
 pub(super) fn parameter(path: &str, name: &str) -> Value {
     let row = PARAMETERS.iter().find(|row| path == POINTS_PATH && row.wire == name);
     let by_kind = || (of_kind(row.map_or(ParameterKind::Text, |row| row.kind)), "");
@@ -33,7 +33,7 @@ pub(super) fn parameter(path: &str, name: &str) -> Value {
     parameter
 }
 
-/// Whether every query of the endpoint must have it.
+/// Whether the endpoint requires it.
 fn required(path: &str, name: &str) -> bool {
     match name {
         "type" => path == POINTS_PATH || LISTS.iter().any(|row| row.path == path && row.needs_type),
@@ -43,12 +43,12 @@ fn required(path: &str, name: &str) -> bool {
     }
 }
 
-/// An open string: the names are examples, not bounds.
+/// A string; the names are examples.
 fn open(names: &[&str]) -> Value {
     json!({ "type": "string", "examples": names })
 }
 
-/// One of these names and no other.
+/// A string that must be one of these names.
 fn closed(names: &[&str]) -> Value {
     json!({ "type": "string", "enum": names })
 }
@@ -61,7 +61,7 @@ fn any_whole() -> Value {
     json!({ "type": "integer", "format": "int64" })
 }
 
-/// Values of a kind, of which nothing more is known.
+/// Any value of a kind.
 fn of_kind(kind: ParameterKind) -> Value {
     match kind {
         ParameterKind::Text | ParameterKind::Texts => json!({ "type": "string" }),
@@ -71,8 +71,8 @@ fn of_kind(kind: ParameterKind) -> Value {
     }
 }
 
-/// What a parameter's value must look like, and what it means where the table of the points query does not say it; `None`
-/// where there is no more to say than its kind.
+/// A parameter's schema, with a description where the table of the points query has none; `None` where its kind is
+/// enough.
 fn schema(name: &str) -> Option<(Value, &'static str)> {
     Some(match name {
         "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),

@@ -1,4 +1,4 @@
-//! A whole sample of each record: every field that answers may hold, none of them zero or empty.
+//! A full sample of each record: every field that answers may hold, none of them zero or empty.
 
 use serde_json::Map;
 
@@ -77,7 +77,7 @@ pub(super) fn usage() -> Usage {
     Usage { limit: 1, remaining: 1, used: 1, reset: 1, window_seconds: 1 }
 }
 
-/// The answers of all analytics endpoints in one.
+/// The answers of all analytics endpoints in one object.
 pub(super) fn analytics() -> AnalyticsAnswer {
     AnalyticsAnswer {
         trader_profiles: vec![profile()],

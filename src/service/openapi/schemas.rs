@@ -1,5 +1,5 @@
-//! Schemas of answers. Those of points come from the table of data types; those of records from a whole sample of each,
-//! written as answers are, so that a field that is added to a record has to be added here to compile.
+//! Schemas of answers. Those of points come from the table of data types; those of records from a full sample of each,
+//! written as a struct literal, so that a field added to a record has to be added here to compile.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -43,7 +43,7 @@ pub(super) fn all() -> Value {
     Value::Object(schemas)
 }
 
-/// An object of these properties and no others: this service sends nothing that its records do not have.
+/// An object with these properties and no others: the service sends no other fields.
 #[allow(clippy::needless_pass_by_value)] // it goes into the value that is made
 pub(super) fn object(properties: Map<String, Value>) -> Value {
     let properties = Value::Object(properties);
@@ -59,7 +59,7 @@ fn timestamp() -> Value {
     })
 }
 
-/// The payload of one point. Every field may be left out: a zero is.
+/// The payload of one point. Every field may be absent, because zeros are omitted.
 fn payload(fields: &[Field]) -> Value {
     let kind = |kind: FieldKind| match kind {
         FieldKind::Number | FieldKind::Price | FieldKind::Optional => json!({ "type": "number" }),
@@ -100,7 +100,7 @@ fn points() -> Value {
     })
 }
 
-/// The schema of a record, from a sample that leaves nothing out.
+/// The schema of a record, from a sample that has every field.
 fn of(sample: &impl Serialize) -> Value {
     describe(&serde_json::to_value(sample).unwrap_or_default())
 }

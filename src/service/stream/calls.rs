@@ -7,8 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::conversation::{Conversation, ConversationEnd};
-use super::production::Active;
+use super::connection::{StreamConnection, StreamEnd};
+use super::frames::OpenChannel;
 use crate::market::MarketError;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{
@@ -20,18 +20,18 @@ use crate::protocol::{ErrorBody, ParamError};
 use crate::service::access::Access;
 use crate::service::check::needs_tier;
 
-/// Names of what a subscription may say.
+/// Parameters of a subscription.
 const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];
 
-impl Conversation {
-    /// Answers a request. A key that is not known ends the connection, so that nobody tries many on one.
-    pub(super) async fn answer(&mut self, call: Call) -> Result<(), ConversationEnd> {
+impl StreamConnection {
+    /// Answers a call. An unknown key ends the connection, so that nobody can try many keys on one.
+    pub(super) async fn answer(&mut self, call: Call) -> Result<(), StreamEnd> {
         let outcome = match call.method.as_str() {
             AUTHENTICATE => match self.authenticate(&call.params) {
                 Ok(granted) => Ok(granted),
                 Err(refusal) => {
                     self.say(error(&call.id, &refusal.into())).await?;
-                    return Err(ConversationEnd::close(CloseCode::Policy, "the key is not known"));
+                    return Err(StreamEnd::close(CloseCode::Policy, "the key is not known"));
                 }
             },
             SUBSCRIBE => self.subscribe(&call.params).await.map_err(RpcError::from),
@@ -53,7 +53,7 @@ impl Conversation {
     fn authenticate(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         let unknown = || ErrorBody::invalid_key("no known API key came; give it as params.token");
         let token = params.get("token").and_then(Value::as_str).ok_or_else(unknown)?;
-        let access = self.shared.keys.find(token.as_bytes()).ok_or_else(unknown)?;
+        let access = self.state.keys.find(token.as_bytes()).ok_or_else(unknown)?;
         match &self.access {
             Some(known) if !Arc::ptr_eq(known, &access) => {
                 return Err(ErrorBody::invalid_key("this connection has another key already; open a new one"));
@@ -61,7 +61,7 @@ impl Conversation {
             Some(_) => {}
             None => {
                 (self.access, self.since) = (Some(access), Instant::now());
-                self.link.busy();
+                self.connection.busy();
             }
         }
         Ok(json!({"authenticated": true}))
@@ -72,7 +72,7 @@ impl Conversation {
         self.access.clone().ok_or_else(first)
     }
 
-    /// All of the channels or, when one cannot be, none.
+    /// Subscribes to all of the channels or, if one fails, to none.
     async fn subscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         let access = self.known()?;
         check_options(params)?;
@@ -85,23 +85,23 @@ impl Conversation {
                 wanted.push(channel);
             }
         }
-        // Before the source is asked for any: one message has room for hundreds.
+        // Checked before the source is asked for any: one message has room for hundreds.
         let places = places(&access, wanted.len())?;
-        let now = self.shared.clock.now();
-        // A store's files may be under change, and be read: no work for a thread that serves connections.
-        let shared = Arc::clone(&self.shared);
+        let now = self.state.clock.now();
+        // May have to wait for a change of a store's files and read them, so it must not block this thread.
+        let state = Arc::clone(&self.state);
         let opening = tokio::task::spawn_blocking(move || {
-            let market = shared.source.current()?;
+            let market = state.source.current()?;
             wanted.iter().map(|channel| market.subscribe(channel, now)).collect::<Result<Vec<_>, MarketError>>()
         });
         let failed = |_| ErrorBody::internal("opening the channels failed; that is a fault of the local service");
         let opened = opening.await.map_err(failed)??;
         let active = opened.into_iter().zip(places);
-        self.active.extend(active.map(|(subscription, place)| Active { subscription, _place: place }));
+        self.active.extend(active.map(|(subscription, place)| OpenChannel { subscription, _place: place }));
         Ok(self.channels())
     }
 
-    /// Ends channels; one that is not open is no error, for it is what was asked for.
+    /// Unsubscribes. A channel that is not open is no error.
     fn unsubscribe(&mut self, params: &Map<String, Value>) -> Result<Value, ErrorBody> {
         self.known()?;
         let ended = Channel::list(params)?;
@@ -144,7 +144,7 @@ fn check_family(channel: &Channel, here: Family) -> Result<(), ParamError> {
     Err(ParamError::new("type", problem))
 }
 
-/// Places for so many more channels, all or none.
+/// Permits for so many more channels, all or none.
 fn places(access: &Access, count: usize) -> Result<Vec<OwnedSemaphorePermit>, ErrorBody> {
     let take = |_| Arc::clone(&access.streams).try_acquire_owned().ok();
     let places: Option<Vec<_>> = (0..count).map(take).collect();
@@ -159,7 +159,7 @@ fn refusal(access: &Access, streams: &Semaphore, count: usize) -> ErrorBody {
     }
     let open = (most as usize).saturating_sub(streams.available_permits());
     let plan = access.allowance.name();
-    // Whatever is ended first, more than that there never are.
+    // Whatever was unsubscribed before, there can never be more than that.
     let message = if open == 0 || count > most as usize {
         format!("the plan {plan} has {most} streams a key; {count} were asked for at once: ask for {most} at most")
     } else {

@@ -1,12 +1,12 @@
-//! The live stream: sockets at the two paths of supplement 7, a conversation on each, events of the service's own
-//! market as its clock passes them.
+//! The live stream: WebSockets at the two paths of supplement 7. Each sends events of the service's own market as its
+//! clock passes them.
 //!
-//! A connection pulls: it computes a short stretch of time, writes it, and goes on when the peer has taken it. So a slow
-//! peer costs no memory but falls behind, and one that takes nothing at all is closed.
+//! A connection pulls: it computes a short stretch of time, writes it, and continues when the peer has read it. So a
+//! slow peer falls behind but costs no memory, and a peer that reads nothing is disconnected.
 
 mod calls;
-mod conversation;
-mod production;
+mod connection;
+mod frames;
 mod socket;
 
 use std::future::ready;
@@ -18,37 +18,37 @@ use axum::extract::{Extension, State};
 use axum::http::{Request, Response};
 use axum::routing::get;
 
-use self::conversation::Conversation;
-use super::link::Link;
-use super::reply;
-use super::shared::ServiceShared;
+use self::connection::StreamConnection;
+use super::connection_handle::ConnectionHandle;
+use super::responses;
+use super::state::ServiceState;
 use crate::protocol::ParamError;
 use crate::protocol::stream::Family;
 
 /// The two paths.
-pub(super) fn routes() -> Router<Arc<ServiceShared>> {
+pub(super) fn routes() -> Router<Arc<ServiceState>> {
     Family::ALL.into_iter().fold(Router::new(), |router, family| {
-        let open = move |state, link, request| ready(open(family, state, link, request));
+        let open = move |state, connection, request| ready(open(family, state, connection, request));
         router.route(family.path(), get(open))
     })
 }
 
 fn open(
     family: Family,
-    State(shared): State<Arc<ServiceShared>>,
-    Extension(link): Extension<Arc<Link>>,
+    State(state): State<Arc<ServiceState>>,
+    Extension(connection): Extension<Arc<ConnectionHandle>>,
     request: Request<Body>,
 ) -> Response<Body> {
     if let Err(error) = check_encoding(request.uri().query().unwrap_or_default()) {
-        return reply::refusal(&error.into());
+        return responses::refusal(&error.into());
     }
     match socket::shake_hands(family.path(), request) {
         Ok((response, upgrade)) => {
-            // The link keeps the connection's place, which the end of the service waits for.
+            // The task holds the handle, and with it the connection's slot, for whose release the shutdown waits.
             drop(tokio::spawn(async move {
-                // An error means that the peer went before the handshake was over.
+                // An error means that the peer disconnected before the handshake was done.
                 if let Ok(upgraded) = upgrade.await {
-                    Conversation::new(socket::over(upgraded).await, family, shared, link).run().await;
+                    StreamConnection::new(socket::over(upgraded).await, family, state, connection).run().await;
                 }
             }));
             response

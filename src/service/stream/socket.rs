@@ -14,20 +14,20 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::super::reply;
+use super::super::responses;
 use crate::protocol::ErrorBody;
 
-/// Largest message that a peer may send: a subscription of hundreds of channels.
+/// Largest message that a peer may send: enough for a subscription to hundreds of channels.
 const MAX_MESSAGE: usize = 64 * 1024;
 /// Bytes that are read at a time.
 const READ: usize = 16 * 1024;
-/// Most bytes of a peer's share of the service's memory that wait to be written.
+/// Most bytes of unsent data per peer.
 const MAX_UNWRITTEN: usize = 32 << 20;
 
 /// An open WebSocket.
 pub(super) type ServerSocket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// The answer to a handshake, and the connection to be; or the refusal of a request that is none.
+/// The response to a handshake and the upgraded connection; or the refusal of a request that is not a handshake.
 #[allow(clippy::result_large_err)] // once a connection
 pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Response<Body>, OnUpgrade), Response<Body>> {
     let (parts, _) = request.into_parts();
@@ -37,7 +37,7 @@ pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Respons
         Err(error) => {
             let message = format!("{path} is a WebSocket: {error}");
             let status = StatusCode::UPGRADE_REQUIRED.as_u16();
-            let mut refusal = reply::refusal(&ErrorBody::new(status, "UPGRADE_REQUIRED", message));
+            let mut refusal = responses::refusal(&ErrorBody::new(status, "UPGRADE_REQUIRED", message));
             refusal.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
             refusal.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
             Err(refusal)
@@ -45,7 +45,7 @@ pub(super) fn shake_hands(path: &str, request: Request<Body>) -> Result<(Respons
     }
 }
 
-/// The WebSocket over a connection that has shaken hands.
+/// The WebSocket over an upgraded connection.
 pub(super) async fn over(upgraded: Upgraded) -> ServerSocket {
     let limits = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
@@ -55,7 +55,7 @@ pub(super) async fn over(upgraded: Upgraded) -> ServerSocket {
     WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, Some(limits)).await
 }
 
-/// The close frame that a failed read is answered with (RFC 6455, 7.4.1); `None` when there is nobody to answer.
+/// The close frame for a failed read (RFC 6455, 7.4.1); `None` if the connection is gone.
 pub(super) fn answer_to(error: &Error) -> Option<(CloseCode, String)> {
     let code = match error {
         Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => return None,
@@ -67,12 +67,12 @@ pub(super) fn answer_to(error: &Error) -> Option<(CloseCode, String)> {
     Some((code, error.to_string()))
 }
 
-/// Ends a connection: the close frame, unless the peer's own is what is to be answered, which the library does while it
-/// reads on; then the end of writing. What the peer still sends is read and thrown away: closing over it would make the
-/// system take back what the peer has not read yet. The caller limits the time.
+/// Closes a connection: sends the close frame (the library sends it itself when it answers the peer's), shuts down
+/// writing, then reads and discards what the peer still sends. Closing with unread data would reset the connection and
+/// could discard what the peer has not read yet. The caller limits the time.
 pub(super) async fn part(socket: &mut ServerSocket, frame: Option<CloseFrame>) {
     if frame.is_some() {
-        // First the answer to a ping that waits: the library would write it behind the close frame.
+        // First the queued answer to a ping: the library would write it after the close frame.
         if socket.flush().await.is_err() || socket.send(Message::Close(frame)).await.is_err() {
             return;
         }

@@ -43,7 +43,7 @@ class Kept:
         named: Further arguments.
 
     Raises:
-        InvalidRequest: An argument cannot be right, or the window is one.
+        InvalidRequest: An argument is not valid, or the window is one.
         SelectionError: It is several.
         NotArchivedError: Nothing of it is kept.
     """
@@ -209,7 +209,7 @@ class Explorable(Inventory):
                 "archive.build_overviews(…) with the same arguments makes them"
             )
         from ...explorer import explorer_of
-        from .ground import Days, Detail, layers
+        from .detail_levels import Days, Detail, layers
 
         several = layers(filled)
         shown = kept.coarsest(filled, several[0].seconds, several[0].pieces[0][0])

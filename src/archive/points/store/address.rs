@@ -108,7 +108,7 @@ impl Address {
     /// Reads an address and options; touches nothing.
     ///
     /// # Errors
-    /// [`ArchiveFault::Address`] for an address or an option that cannot be right. No option's value is shown.
+    /// [`ArchiveFault::Address`] for an address or an invalid option. No option's value is shown.
     pub(in crate::archive::points) fn parse(text: &str, options: &[(String, String)]) -> Result<Self, ArchiveFault> {
         let bad = |problem: String| Err(ArchiveFault::Address(problem));
         let known = "s3://bucket/prefix, gs://bucket/prefix and az://container/prefix";

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
 use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
-use crate::archive::plain_file::{open_plain, open_plain_with, plain};
+use crate::archive::atomic_file::{is_random, permissions};
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
-use crate::archive::whole::{is_random, permissions};
+use crate::archive::regular_file::{open_plain, open_plain_with, plain};
 use crate::columns::pages;
 
 /// Longest file that gets its room at once.

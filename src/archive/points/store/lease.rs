@@ -15,10 +15,10 @@ use object_store::{Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutP
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
-use super::background;
+use super::lock_watch::LockWatch;
 use super::objects::Objects;
 use super::operations::{ArchiveStore, Found, Lock, Version, own};
-use super::watch::LockWatch;
+use super::runtime;
 
 use crate::archive::points::fault::ArchiveFault;
 
@@ -113,7 +113,7 @@ impl Objects {
         let (store, path, owner) = (self.opened()?, self.path(name)?, note.holder.clone());
         let renewal = Renewal { store, path, note, owner, version };
         let every = self.lease() / BEATS;
-        background::spawn(renewal.run(every, ended)).map_err(|error| ArchiveFault::access(&self.url(name), &error))?;
+        runtime::spawn(renewal.run(every, ended)).map_err(|error| ArchiveFault::access(&self.url(name), &error))?;
         Ok(Lease { end: Some(end) })
     }
 }

@@ -3,18 +3,18 @@
 //! an object store, where a change goes through only while what it is based on still stands.
 
 mod address;
-mod background;
-mod contest;
+mod conflict_retry;
 mod errors;
 mod folder;
 mod lease;
+mod lock_watch;
 mod objects;
 mod operations;
+mod runtime;
 mod secrets;
-mod watch;
 
 pub(super) use address::Address;
-pub(super) use contest::Contest;
+pub(super) use conflict_retry::ConflictRetry;
 pub(super) use folder::Folder;
 pub(super) use objects::Objects;
 pub(super) use operations::{ArchiveStore, Found, Lock, Staged, Version, own};

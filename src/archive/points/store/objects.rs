@@ -15,12 +15,12 @@ use object_store::path::Path;
 use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
 
 use super::address::Address;
-use super::background;
-use super::contest::{Contest, ContestPause};
+use super::conflict_retry::{ConflictRetry, RetryPause};
 use super::errors::{fault, is_bucket_missing};
+use super::lock_watch::LockWatch;
 use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
+use super::runtime;
 use super::secrets::Secrets;
-use super::watch::LockWatch;
 
 use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
@@ -44,7 +44,7 @@ struct ObjectsInner {
     /// Time without a sign of life after which a writer counts as gone.
     lease: Duration,
     clock: SharedClock,
-    pause: ContestPause,
+    pause: RetryPause,
     /// Locks that others have.
     watches: Mutex<HashMap<String, LockWatch>>,
     /// Whether the store was seen to refuse what it must.
@@ -79,7 +79,7 @@ impl Objects {
         opened: Arc<dyn ObjectStore>,
         lease: Duration,
         clock: SharedClock,
-        pause: ContestPause,
+        pause: RetryPause,
     ) -> Self {
         let opened = Mutex::new((std::process::id(), opened));
         let (secrets, watches, heeds) = (address.secrets(), Mutex::default(), AtomicBool::new(false));
@@ -134,7 +134,7 @@ impl Objects {
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
         let future = work(self.opened()?, self.path(name)?);
-        background::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
+        runtime::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
     }
 
     /// As [`Objects::ask`] of what may not be there.
@@ -231,7 +231,7 @@ impl ArchiveStore for Objects {
         let store = self.opened()?;
         let paths = names.iter().map(|name| self.path(name)).collect::<Result<Vec<_>, _>>()?;
         let all = join_all(paths.into_iter().map(|path| get(Arc::clone(&store), path)));
-        let all = background::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
+        let all = runtime::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
         names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
     }
 
@@ -298,7 +298,7 @@ impl ArchiveStore for Objects {
         Ok(()) // there are no unfinished objects
     }
 
-    fn wait_for_turn(&self, contest: &mut Contest) -> bool {
+    fn wait_for_turn(&self, contest: &mut ConflictRetry) -> bool {
         contest.wait(&*self.inner.clock, &self.inner.pause)
     }
 

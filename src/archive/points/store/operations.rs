@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use object_store::UpdateVersion;
 
-use super::contest::Contest;
+use super::conflict_retry::ConflictRetry;
 use crate::archive::points::fault::ArchiveFault;
 
 /// Folder of what is not data. Its name begins as Spark, pyarrow and DuckDB want it of files that they must not read.
@@ -97,7 +97,7 @@ pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
 
     /// Waits after another writer came before, so that not all begin anew at once; `false` when it is time to give up. Where
     /// a lock holds nobody else comes before.
-    fn wait_for_turn(&self, _contest: &mut Contest) -> bool {
+    fn wait_for_turn(&self, _contest: &mut ConflictRetry) -> bool {
         false
     }
 

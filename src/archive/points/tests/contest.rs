@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use object_store::memory::InMemory;
 
 use super::*;
-use crate::archive::points::store::{Contest, Lock, Staged, Version};
+use crate::archive::points::store::{ConflictRetry, Lock, Staged, Version};
 use crate::clock::{Clock, ManualClock, UnixMicros};
 
 /// What others do at a name before it is read, or before it is put in place.
@@ -61,7 +61,7 @@ impl ArchiveStore for Meddled {
     fn sweep(&self, owner: &str) -> Result<(), ArchiveFault> {
         self.store.sweep(owner)
     }
-    fn wait_for_turn(&self, contest: &mut Contest) -> bool {
+    fn wait_for_turn(&self, contest: &mut ConflictRetry) -> bool {
         self.store.wait_for_turn(contest)
     }
     fn patience(&self) -> Duration {

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
+use super::super::column_buffers::{Placing, open};
 use super::super::part_file;
-use super::super::placing::{Placing, open};
 use super::super::rows::joined;
 use super::*;
 use crate::clock::UnixMicros;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::begin::Begin;
+use super::row_prefix::RowPrefix;
 
 /// The book as a file tells it so far: amounts by price.
 pub(super) struct Sides {
@@ -17,7 +17,7 @@ impl Sides {
     }
 
     /// Writes what changed, and tells how many rows that are.
-    pub(super) fn changes(&mut self, bids: &[f64], asks: &[f64], begin: &Begin<'_>, out: &mut String) -> u64 {
+    pub(super) fn changes(&mut self, bids: &[f64], asks: &[f64], begin: &RowPrefix<'_>, out: &mut String) -> u64 {
         let now = Self::of(bids, asks);
         let mut rows = 0;
         for (side, before, after, levels) in
@@ -42,7 +42,13 @@ impl Sides {
 
 /// Writes the whole book, and tells how many rows that are. A snapshot right behind another would add to it: between the two
 /// stands a change, of a level that the new one has.
-pub(super) fn snapshot(bids: &[f64], asks: &[f64], after_snapshot: bool, begin: &Begin<'_>, out: &mut String) -> u64 {
+pub(super) fn snapshot(
+    bids: &[f64],
+    asks: &[f64],
+    after_snapshot: bool,
+    begin: &RowPrefix<'_>,
+    out: &mut String,
+) -> u64 {
     let mut rows = 0;
     for (side, levels) in [("bid", bids), ("ask", asks)] {
         for level in levels.chunks_exact(2) {
@@ -64,7 +70,7 @@ fn levels(pairs: &[f64]) -> HashMap<u64, f64> {
     pairs.chunks_exact(2).map(|level| (level[0].to_bits(), level[1])).collect()
 }
 
-fn row(begin: &Begin<'_>, snapshot: bool, price: f64, amount: f64, side: &str, out: &mut String) -> u64 {
+fn row(begin: &RowPrefix<'_>, snapshot: bool, price: f64, amount: f64, side: &str, out: &mut String) -> u64 {
     // Writing to a text cannot fail.
     u64::from(writeln!(out, "{begin},{snapshot},{price},{amount},{side}").is_ok())
 }

@@ -1,8 +1,8 @@
 //! A stream kept as it comes: days of raw dumps, in the layout that an ingest reads (docs/dumps.md), and beside them a file that
 //! tells from when on channels were open and what may be missing.
 
-mod begin;
 mod book;
+mod row_prefix;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::json;
 
-use self::begin::Begin;
 use self::book::Sides;
+use self::row_prefix::RowPrefix;
 use self::rows::{RecordedDump, RecordedRow};
 use super::event::Event;
 use super::gap::Gap;
@@ -231,7 +231,7 @@ impl Day {
     /// Adds the rows of an event to those that wait, and tells how many.
     fn add(&mut self, key: &DayKey, row: &RecordedRow<'_>, now: UnixNanos) -> u64 {
         let DayKey { exchange, symbol, .. } = key;
-        let begin = Begin { exchange, symbol, time: row.time, now };
+        let begin = RowPrefix { exchange, symbol, time: row.time, now };
         match &row.what {
             rows::What::Trade { id, .. } if self.known.contains(*id) && !id.is_empty() => 0,
             rows::What::Book { bids, asks } => match &mut self.sides {

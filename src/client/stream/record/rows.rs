@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::begin::Begin;
+use super::row_prefix::RowPrefix;
 use crate::client::stream::event::Event;
 use crate::clock::UnixNanos;
 use crate::protocol::dump;
@@ -136,7 +136,7 @@ impl<'a> RecordedRow<'a> {
 
 impl What<'_> {
     /// Writes the row, and tells how many that were.
-    pub(super) fn write(&self, begin: &Begin<'_>, out: &mut String) -> u64 {
+    pub(super) fn write(&self, begin: &RowPrefix<'_>, out: &mut String) -> u64 {
         // Writing to a text cannot fail. Doubles are spelt so that they read back exactly.
         let written = match self {
             Self::Trade { id, side, price, amount } => writeln!(out, "{begin},{price},{amount},{side},{id}"),

@@ -1,0 +1,208 @@
+"""What an explorer shows of an archive: of every view the coarsest heatmap whose buckets are no wider than a pixel."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ... import _engine
+from ...common.times import SECOND
+from ...errors import Error
+from ...explorer.base_layer import Ground, Part, View
+from ...explorer.downsampling import Trace
+from ...plots.pixels import Pixels
+from ...plots.words import amount_unit, bare, identity_of, title
+from .files import Written
+
+__all__ = ["Days", "Detail", "Layer", "layers"]
+
+#: Levels of snapshots themselves that a view may have, and those that are kept.
+MOST_IN_VIEW, MOST_KEPT = 8_000_000, 16_000_000
+DAY = 86_400 * SECOND
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Overviews of one length.
+
+    Attributes:
+        seconds: Length of a bucket.
+        pieces: Levels and trace of each stretch, in the order of time.
+    """
+
+    seconds: int
+    pieces: tuple[tuple[Pixels, Trace], ...]
+
+
+def layers(found: list[Written]) -> list[Layer]:
+    """The overviews of several months by length, the coarsest first, which is joined and in memory."""
+    import numpy as np
+
+    made = []
+    every = sorted({seconds for one in found for seconds in one.rows}, reverse=True)
+    for seconds in every:
+        pieces = [_piece(one, seconds) for one in found]
+        if seconds == every[0]:
+            rows = np.concatenate([one.rows[seconds] for one in found])
+            ends = np.concatenate([np.diff(one.rows[seconds]["end"], prepend=0) for one in found])
+            rows["end"] = np.cumsum(ends)
+            levels = np.concatenate([one.levels[seconds] for one in found])
+            pieces = [_joined(rows, levels, seconds, min(one.about["step"] for one in found))]
+        made.append(Layer(seconds, tuple(piece for piece in pieces if len(piece[0].starts))))
+    return made
+
+
+def _piece(one: Written, seconds: int) -> tuple[Pixels, Trace]:
+    return _joined(one.rows[seconds], one.levels[seconds], seconds, one.about["step"])
+
+
+def _joined(rows: Any, levels: Any, seconds: int, step: float) -> tuple[Pixels, Trace]:
+    import numpy as np
+
+    starts = np.ascontiguousarray(rows["start"])
+    ends = starts + seconds * SECOND
+    offsets = np.append(0, rows["end"]).astype(np.int64)
+    trace = Trace(starts, ends, *(np.ascontiguousarray(rows[name]) for name in ("low", "high", "last")))
+    return Pixels(offsets, levels, starts, ends, np.ascontiguousarray(rows["bids"]), "both", step), trace
+
+
+class Detail(Ground):
+    """Overviews of all, and the snapshots of the days that were looked at closely.
+
+    Args:
+        shown: The coarsest overview as a heatmap.
+        several: Overviews, the coarsest first, of which ``shown`` is the first.
+        interval: Seconds of a snapshot's bucket.
+        levels: Levels of each day by its start in nanoseconds.
+    """
+
+    def __init__(self, shown: Any, several: list[Layer], interval: int, levels: dict[int, int]) -> None:
+        super().__init__(shown)
+        self._layers = [(one.seconds * SECOND, [self._part(shown, *piece) for piece in one.pieces]) for one in several]
+        coarsest = self._layers[0][1][0]
+        # A heatmap of rows without levels between them does not know how high one is.
+        self.parts = (coarsest,)
+        assert coarsest.pixels is not None
+        self.step = coarsest.pixels.step
+        self._interval, self._counts = interval * SECOND, levels
+        self._wire = next(wire for wire, _, length in _engine.intervals() if length == interval)
+        self._days: dict[int, Part] = {}
+        self._lock = threading.Lock()
+        self._width = 1_000
+
+    @staticmethod
+    def _part(shown: Any, pixels: Pixels, trace: Trace) -> Part:
+        return Part(shown, (int(pixels.starts[0]), int(pixels.ends[-1])), pixels, trace)
+
+    @property
+    def title(self) -> str:
+        """What is shown, in words, as of the snapshots."""
+        identity = replace(identity_of(self.shown), interval=self._wire)
+        return bare(title(identity, amount_unit(self.shown)))
+
+    @property
+    def grain(self) -> float:
+        """Nanoseconds of a snapshot's bucket."""
+        return float(self._interval)
+
+    @property
+    def beside(self) -> str:
+        """What :meth:`resting` counts, in words."""
+        return super().beside if self.adds_up else "mean of the largest resting volume"
+
+    def raster(self, view: View, size: tuple[int, int], side: str) -> Any:
+        """As of :class:`Ground`."""
+        self._width = size[0]
+        return super().raster(view, size, side)
+
+    def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
+        """The coarsest parts whose buckets are no wider than a pixel; else the finest that are there."""
+        if self.needed(window, width) is None:
+            level = self.level(window, width)
+            every = self._layers[-1 if level is None else level][1]
+        else:
+            with self._lock:
+                days = [self._days.get(day) for day in self.days(window)]
+            every = [day for day in days if day is not None]
+            if len(every) < len(days):
+                every = self._layers[-1][1]
+        return tuple(part for part in every if part.window[0] < window[1] and window[0] < part.window[1])
+
+    def level(self, window: tuple[int, int], width: int) -> int | None:
+        """Which overview a picture is made of; None where all are too coarse."""
+        pixel = (window[1] - window[0]) / max(width, 1)
+        return next((at for at, (length, _) in enumerate(self._layers) if length <= pixel), None)
+
+    def days(self, window: tuple[int, int]) -> list[int]:
+        """The days of a window that have levels, by their starts."""
+        first, last = max(window[0] // DAY * DAY, min(self._counts)), min(window[1], max(self._counts) + DAY)
+        return [day for day in range(first, last, DAY) if day in self._counts]
+
+    def needed(self, window: tuple[int, int], width: int) -> list[int] | None:
+        """The days whose snapshots a picture wants, where they are few enough; None where overviews will do."""
+        if self.level(window, width) is not None:
+            return None
+        days = self.days(window)
+        # A day at the edge is read whole, and looked at in part.
+        share = min(1.0, (window[1] - window[0]) / (DAY * max(len(days), 1)))
+        return days if sum(self._counts[day] for day in days) * share <= MOST_IN_VIEW else None
+
+    def missing(self, window: tuple[int, int]) -> list[int]:
+        """The days that the last picture's width wants and that are not there."""
+        with self._lock:
+            return [day for day in self.needed(window, self._width) or () if day not in self._days]
+
+    def keep(self, day: int, shown: Any, window: tuple[int, int]) -> None:
+        """Takes the snapshots of a day, and forgets those farthest from a window while there are too many."""
+        part = Part.of(shown, (day, day + DAY), self.step)
+        with self._lock:
+            self._days[day] = part
+            middle = (window[0] + window[1]) // 2
+            while sum(self._counts[one] for one in self._days) > MOST_KEPT:
+                farthest = max(self._days, key=lambda one: abs(one + DAY // 2 - middle))
+                if farthest == day or window[0] - DAY < farthest < window[1]:
+                    return
+                del self._days[farthest]
+
+    def description(self, window: tuple[int, int]) -> str:
+        """What a view shows, in words."""
+        level = self.level(window, self._width)
+        if self.needed(window, self._width) is not None:
+            return ""
+        seconds = self._layers[-1 if level is None else level][0] // SECOND
+        length = f"{seconds // 3_600} h" if seconds % 3_600 == 0 else f"{seconds // 60} min"
+        what = "sum" if self.adds_up else "largest"
+        return f"{what} of each {length}; zoom in for each snapshot"
+
+
+class Days:
+    """Reads the days that a view is close enough to. It costs nothing.
+
+    Args:
+        read: Gives the heatmap of a day by its start in nanoseconds; None where it has no rows.
+    """
+
+    def __init__(self, read: Callable[[int], Any]) -> None:
+        self._read = read
+        self._bad: dict[int, str] = {}
+
+    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+        """Reads the days that a view wants; returns the message for the page."""
+        assert isinstance(ground, Detail)
+        missing = [day for day in ground.missing(view[0]) if day not in self._bad]
+        for day in missing:
+            try:
+                shown = self._read(day)
+            except Error as problem:  # damaged: its overview stays
+                self._bad[day] = str(problem)
+                continue
+            if shown is not None:
+                ground.keep(day, shown, view[0])
+        if any(day not in self._bad for day in missing):
+            return {"kind": "loaded", "again": True}
+        problems = [self._bad[day] for day in ground.days(view[0]) if day in self._bad]
+        return {"kind": "offer", "offer": 0, "text": problems[0] if problems else ground.description(view[0])}
+
+    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Nothing is offered here."""
+        return {"kind": "note", "text": "what an archive holds costs nothing"}

@@ -1,0 +1,233 @@
+"""What the explorer shows below everything else: a heatmap or candles, in stretches that were loaded one by one."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..common.protocols import Drawable
+from ..plots.axes import moments
+from ..plots.candles import is_candles
+from ..plots.cells import mass
+from ..plots.overlays import middles
+from ..plots.pixels import Pixels
+from ..plots.words import amount_unit, bare, identity_of, title
+from .downsampling import Trace, candles_between
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Ground", "Part", "View"]
+
+#: Start and end in Unix nanoseconds, lowest and highest price.
+View = tuple[tuple[int, int], tuple[float, float]]
+#: Columns in which a profile is added up: enough for every processor to have some.
+COLUMNS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A stretch that was loaded.
+
+    Attributes:
+        shown: The result.
+        window: What was asked for, Unix nanoseconds.
+        pixels: The levels of a heatmap; None of candles.
+        trace: Closes or mid prices.
+    """
+
+    shown: Drawable
+    window: tuple[int, int]
+    pixels: Pixels | None
+    trace: Trace
+
+    @classmethod
+    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
+        """A result; without a window that of its rows and of what was asked for.
+
+        ``step`` is the height of a level, where other parts know it better than one of few levels.
+        """
+        starts, ends = moments(shown)
+        if window is None:
+            # What was asked for and has no row is not there: it is loaded, and not to be paid for again.
+            asked = shown.requested
+            edges = [] if asked is None else [int(edge.astype("int64")) for edge in asked]
+            edges += [int(starts[0]), int(ends[-1])] if len(starts) else []
+            window = (min(edges), max(edges)) if edges else (0, 1)
+        pixels = None if is_candles(shown) else Pixels.of(shown)
+        if pixels is not None and step is not None:
+            pixels.step = step
+        return cls(shown, window, pixels, Trace.of(shown))
+
+
+class Ground:
+    """Parts in the order of time, without gaps between their windows."""
+
+    def __init__(self, shown: Any) -> None:
+        self.shown = shown
+        self.parts: tuple[Part, ...] = (Part.of(shown),)
+        self.has_levels = not is_candles(shown)
+        self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
+        # What liquidates at several prices of a pixel adds up; of a book the walls are to be seen.
+        self.adds_up = shown.id.type == "VENUE_LIQUIDATION_AGG"
+        self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
+
+    def __len__(self) -> int:
+        return sum(len(part.shown) for part in self.parts)
+
+    @property
+    def title(self) -> str:
+        """What is shown, in words."""
+        return bare(title(identity_of(self.shown), amount_unit(self.shown)))
+
+    @property
+    def grain(self) -> float:
+        """Nanoseconds of a bucket; 0 without rows."""
+        trace = self.parts[0].trace
+        return float(trace.ends[0] - trace.starts[0]) if len(trace.starts) else 0.0
+
+    @property
+    def beside(self) -> str:
+        """What :meth:`resting` counts, in words; nothing of candles."""
+        if self.adds_up:
+            return "liquidated volume"
+        return "mean resting volume" if self.has_levels else ""
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """What is loaded, Unix nanoseconds."""
+        parts = self.parts
+        return parts[0].window[0], parts[-1].window[1]
+
+    @property
+    def levels(self) -> int:
+        """Levels, or candles, in memory."""
+        return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
+
+    def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
+        """The parts of which a picture of so many pixels across is made, in the order of time."""
+        return self.parts
+
+    def add(self, shown: Any, window: tuple[int, int]) -> None:
+        """Takes a stretch that touches what is loaded, before or after it."""
+        part = Part.of(shown, window, self.step)
+        self.parts = tuple(sorted((*self.parts, part), key=lambda one: one.window))
+
+    def drop_beyond(self, window: tuple[int, int], most: int) -> None:
+        """Forgets what lies farthest from a window at the ends, while there are more levels than ``most``."""
+        while self.levels > most and len(self.parts) > 1:
+            before = window[0] - self.parts[0].window[1]
+            after = self.parts[-1].window[0] - window[1]
+            if max(before, after) < 0:
+                return
+            self.parts = self.parts[1:] if before >= after else self.parts[:-1]
+
+    def raster(self, view: View, size: tuple[int, int], side: str) -> "npt.NDArray[np.float32]":
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+
+        Levels that share a pixel: the largest; of a liquidation heatmap their sum (``"stack"``).
+        """
+        import numpy as np
+
+        found: npt.NDArray[np.float32] | None = None
+        for part in self.seen(view[0], size[0]):
+            pixels = part.pixels
+            outside = part.window[1] <= view[0][0] or part.window[0] >= view[0][1]
+            if pixels is None or not len(pixels.starts) or (outside and found is not None):
+                continue
+            picture = pixels.raster(*view, size, "stack" if self.adds_up else "max", side)
+            # A part's edge may lie within a column of pixels.
+            if found is None:
+                found = picture
+            elif self.adds_up:
+                found = np.where(np.isnan(found), picture, found + np.nan_to_num(picture))
+            else:
+                found = np.fmax(found, picture)
+        return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
+
+    def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
+        """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
+
+        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not told
+        apart all of it is ``bids``, and ``asks`` is None.
+        """
+        import numpy as np
+
+        width, rows = size
+        found: dict[str, Any] = {"bids": np.zeros(rows), "asks": np.zeros(rows) if self.has_sides else None}
+        count = 0
+        for part in self.seen(view[0], width):
+            pixels = part.pixels
+            if pixels is None or not len(pixels.starts):
+                continue
+            first = int(np.searchsorted(pixels.ends, view[0][0], side="right"))
+            last = int(np.searchsorted(pixels.starts, view[0][1], side="left"))
+            if first >= last:
+                continue
+            count += last - first
+            whole = int(pixels.starts[first]), int(pixels.ends[last - 1])
+            for name, side in (("bids", "bids" if self.has_sides else "both"), ("asks", "asks")):
+                if found[name] is not None:
+                    picture = pixels.raster(whole, view[1], (COLUMNS, rows), "sum", side)
+                    found[name] = found[name] + np.nansum(picture, axis=1, dtype=np.float64)
+        return {
+            name: None if sums is None else sums / (1 if self.adds_up else max(count, 1))
+            for name, sums in found.items()
+        }
+
+    def line(self, start: int, end: int, width: int) -> dict[str, Any]:
+        """Closes or mid prices by columns of pixels."""
+        import numpy as np
+
+        # Where there is nothing at all, any part says so.
+        seen = self.seen((start, end), width) or self.parts[:1]
+        several = [part.trace.columns(start, end, width) for part in seen]
+        return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
+
+    def candles(self, start: int, end: int, width: int) -> dict[str, Any] | None:
+        """Candles, where they are wide enough to be drawn."""
+        import numpy as np
+
+        several = [candles_between(part.shown, start, end, width) for part in self.parts]
+        found = [each for each in several if each is not None]
+        if len(found) < len(several):
+            return None
+        return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
+
+    def home(self) -> View:
+        """The view to begin with: all that is loaded and has rows, and the prices around the market."""
+        if not len(self):
+            return self.window, (0.0, 1.0)
+        window, prices = self._rows(), self._around()
+        return window, prices if math.isfinite(prices[1] - prices[0]) and prices[0] < prices[1] else (0.0, 1.0)
+
+    def _rows(self) -> tuple[int, int]:
+        """From the first row to the last; what holds no row where nothing happened is shown as it was asked for."""
+        traces = [part.trace for part in self.parts if len(part.trace.starts)]
+        return self.window if self.adds_up else (int(traces[0].starts[0]), int(traces[-1].ends[-1]))
+
+    def _around(self) -> tuple[float, float]:
+        import numpy as np
+
+        if not self.has_levels:
+            trace = self.parts[0].trace
+            there = np.isfinite(trace.low) & np.isfinite(trace.high)
+            if not there.any():
+                return 0.0, 1.0
+            low, high = float(trace.low[there].min()), float(trace.high[there].max())
+            room = (high - low) * 0.06 or abs(high) * 0.01 or 1.0
+            return low - room, high + room
+        pixels = self.parts[0].pixels
+        assert pixels is not None
+        if pixels.prices is None:
+            return 0.0, 1.0
+        found = middles(self.shown)
+        found = found[np.isfinite(found)]
+        if len(found):
+            low, high = float(found.min()), float(found.max())
+            room = max((high - low) * 0.75, float(np.median(found)) * 0.004)
+        else:
+            low, high = mass(self.shown.prices, self.shown.volumes)
+            room = 0.0
+        low, high = max(low - room, pixels.prices[0]), min(high + room + pixels.step, pixels.prices[1])
+        return (low, high) if low < high else pixels.prices

@@ -1,0 +1,196 @@
+"""Past the loaded window: read from an archive for nothing, or bought from the service for a weight shown before."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from .. import _engine
+from ..common.times import SECOND, iso
+from ..errors import Error, InvalidRequest, NotArchivedError
+from .base_layer import Ground, View
+
+__all__ = ["Beyond", "Buys", "More", "Reads"]
+
+#: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
+MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
+
+
+class Buys(Protocol):
+    """A blocking client."""
+
+    def plan(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
+        """What a call would cost."""
+
+    def points(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
+        """The call."""
+
+
+class Reads(Protocol):
+    """An archive."""
+
+    def read(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the archive's own name
+        """What is kept."""
+
+
+class More(Protocol):
+    """Where what is not loaded comes from."""
+
+    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+        """Loads what a view needs and costs nothing, or offers it; returns the message for the page."""
+
+    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Loads what was offered; returns the message for the page."""
+
+
+class Beyond:
+    """Where more of a result comes from.
+
+    Args:
+        shown: The result: what it is of says what to ask.
+        client: A blocking client, which is asked for what each stretch weighs, and for the stretch when told so.
+        archive: An archive, which is read without asking.
+        arguments: Further arguments of the call, such as ``block_size``.
+
+    Raises:
+        InvalidRequest: They are no client and no archive; or what the result is of cannot be asked again.
+    """
+
+    def __init__(self, shown: Any, client: Any, archive: Any, arguments: Mapping[str, Any]) -> None:
+        if client is not None and not (hasattr(client, "plan") and hasattr(client, "points")):
+            raise InvalidRequest(f"client: a {type(client).__name__} is no client")
+        if client is not None and hasattr(client, "__aenter__"):
+            raise InvalidRequest(
+                "client: the explorer loads in a thread of its own; give a mp.Client, not an AsyncClient"
+            )
+        if archive is not None and not hasattr(archive, "read"):
+            raise InvalidRequest(f"archive: a {type(archive).__name__} is no archive; give mp.Archive(…)")
+        self._client, self._archive = client, archive
+        self._id = shown.id
+        self._calls = list(_calls(shown, arguments))
+        if not self._calls:
+            raise InvalidRequest("what this result is of is not told, so no more of it can be asked for")
+        if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
+            raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
+        self._seconds = next((length for wire, _, length in _engine.intervals() if wire == self._id.interval), 60)
+        self._offers: dict[int, tuple[list[tuple[int, int]], int]] = {}
+        self._number = 0
+        self._not_kept: set[tuple[int, int]] = set()
+
+    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+        """What of a view is not loaded: read from the archive, or offered; None where there is nothing to send."""
+        missing = self.missing(ground, view[0])
+        if not missing:
+            return {"kind": "offer", "offer": 0}
+        if too_much := self._too_much(ground, missing):
+            return {"kind": "offer", "offer": 0, "text": too_much}
+        if self._archive is not None:
+            left = [window for window in missing if window not in self._not_kept]
+            read = [window for window in left if self._read(ground, window)]
+            if read:
+                ground.drop_beyond(view[0], MOST_LEVELS)
+                return {"kind": "loaded"}
+        if self._client is None:
+            return {"kind": "offer", "offer": 0, "text": "the archive holds no more here"}
+        return self._offer(missing)
+
+    def missing(self, ground: Ground, window: tuple[int, int]) -> list[tuple[int, int]]:
+        """The stretches, in Unix seconds on bucket starts, that touch what is loaded and cover a window with it."""
+        grid = self._seconds
+        there = ground.window[0] // SECOND, -(-ground.window[1] // SECOND)
+        start, end = window[0] // SECOND // grid * grid, -(-window[1] // SECOND // grid) * grid
+        return [(first, last) for first, last in ((start, there[0]), (there[1], end)) if first < last]
+
+    def _too_much(self, ground: Ground, missing: list[tuple[int, int]]) -> str:
+        loaded = (ground.window[1] - ground.window[0]) / SECOND
+        wanted = sum(last - first for first, last in missing)
+        if ground.levels * wanted / max(loaded, 1) <= MOST_AT_ONCE:
+            return ""
+        return "more than fits in memory lies past the loaded window: zoom in to load a part of it"
+
+    def _read(self, ground: Ground, window: tuple[int, int]) -> bool:
+        """Reads a stretch from the archive; False where it was never asked for."""
+        for call, named in self._calls:
+            try:
+                answer = self._archive.read(*call, start=window[0], end=window[1], **named)
+            except NotArchivedError:
+                continue
+            ground.add(self._own(answer), _nanos(window))
+            return True
+        self._not_kept.add(window)
+        return False
+
+    def _own(self, answer: Any) -> Any:
+        """The series of an answer that is shown: a call for several markets brings others beside it."""
+        return next((one for one in answer if one.id == self._id), None) or answer.only
+
+    def _offer(self, missing: list[tuple[int, int]]) -> dict[str, Any]:
+        call, named = self._calls[0]
+        plans = [self._client.plan(*call, start=first, end=last, **named) for first, last in missing]
+        weight = sum(plan.weight for plan in plans)
+        self._number += 1
+        self._offers = {self._number: (missing, weight)}
+        wait = max(plan.eta for plan in plans)
+        stretches = " and ".join(f"{iso(first)} to {iso(last)}" for first, last in missing)
+        waits = f", waits {wait:,.0f} s for budget" if wait >= 1 else ""
+        return {
+            "kind": "offer",
+            "offer": self._number,
+            "weight": weight,
+            "text": f"Load {stretches} UTC: weight {weight:,}{waits}",
+        }
+
+    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+        """Loads what was offered, for no more than was offered; an offer is taken once.
+
+        Raises:
+            Error: As of the client's call, where nothing was loaded.
+        """
+        if not isinstance(offer, int) or offer not in self._offers:
+            return {"kind": "note", "text": "this offer is out of date; move the view for another"}
+        missing, weight = self._offers.pop(offer)
+        call, named = self._calls[0]
+        loaded = False
+        for window in missing:
+            note(f"loading {iso(window[0])} to {iso(window[1])} UTC …")
+            try:
+                plan = self._client.plan(*call, start=window[0], end=window[1], **named)
+                most = min(weight, plan.weight)
+                answer = self._client.points(*call, start=window[0], end=window[1], max_weight=most, **named)
+                weight -= most
+                if not len(answer):
+                    raise InvalidRequest(f"nothing there: {answer.why_empty}")
+                ground.add(self._own(answer), _nanos(window))
+            except Error as problem:
+                if not loaded:
+                    raise
+                note(str(problem))  # what came before it is shown
+            else:
+                loaded = True
+        return {"kind": "loaded"}
+
+
+def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Calls that bring more of a result: the one for it alone, which weighs least, and the one that brought it.
+
+    By the second an archive keeps it, where more was asked for at once.
+    """
+    identity, asked = shown.id, shown.asked_for
+    exchanges = list(asked.exchanges) if asked is not None and asked.exchanges else None
+    symbol, coin = (None, None) if asked is None else (asked.symbol, asked.coin)
+    alone = identity.raw_symbol or symbol
+    found = []
+    for venues, market, base in (
+        (identity.exchange or exchanges, alone, None if alone else identity.coin or coin),
+        (exchanges or identity.exchange, symbol or (None if coin else identity.raw_symbol), coin),
+    ):
+        named = {"coin": base, "usd": shown.usd, **arguments}
+        call = (
+            (identity.type, venues, market, identity.interval),
+            {name: value for name, value in named.items() if value not in (None, False)},
+        )
+        if identity.type is not None and (market or base) and call not in found:
+            found.append(call)
+            yield call
+
+
+def _nanos(window: tuple[int, int]) -> tuple[int, int]:
+    return window[0] * SECOND, window[1] * SECOND

@@ -1,0 +1,330 @@
+"""What the explorer's page asks, and what it gets: messages in, messages with binary buffers out."""
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..common.protocols import Drawable
+from ..errors import Error, InvalidRequest
+from ..plots.ink import DOWN, UP
+from ..plots.palette import THEMES
+from ..plots.words import amount_unit, bare, price_label
+from .base_layer import Ground, View
+from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
+from .downsampling import Bubbles, Trace, candles_between, nearby
+from .latest_task import Newest
+from .loading import More
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["SIDES", "Answers", "Asked", "Over"]
+
+#: Sends a message and its buffers to the page.
+Send: TypeAlias = Callable[[dict[str, Any], list[bytes]], None]
+SIDES = ("both", "two", "bids", "asks")
+#: Pixels of the largest picture, and those of a side.
+MOST_PIXELS, LONGEST = 8_000_000, 8_192
+MILLI = 1_000_000
+#: Milliseconds from 1970 to the first and to the last moment that nanoseconds hold.
+LAST = 2**63 / MILLI
+#: Seconds that the view stands still before its profile is made.
+PAUSE = 0.08
+
+
+@dataclass(frozen=True)
+class Over:
+    """What lies over the ground.
+
+    Attributes:
+        candles: Candles of the market.
+        bubbles: Its liquidations.
+        profile: Its volume profile.
+        unit: The unit of the liquidations.
+    """
+
+    candles: Drawable | None = None
+    bubbles: Bubbles | None = None
+    profile: Any = None
+    unit: str | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A picture that the page asks for.
+
+    Attributes:
+        id: Its number; a later one is higher.
+        view: What it shows.
+        size: Width and height in pixels.
+        side: One of :data:`SIDES`.
+        norm: One of :data:`NORMS`.
+        theme: ``dark`` or ``light``.
+        dpr: The page's pixels per pixel of the picture's overlays.
+    """
+
+    id: int
+    view: View
+    size: tuple[int, int]
+    side: str
+    norm: str
+    theme: str
+    dpr: float
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any], has_sides: bool) -> "Asked":
+        """One that the page sent.
+
+        Raises:
+            InvalidRequest: It is malformed, or too large.
+        """
+        try:
+            start, end, low, high, dpr = (float(message[name]) for name in ("t0", "t1", "p0", "p1", "dpr"))
+            size = int(message["w"]), int(message["h"])
+            number = int(message["id"])
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
+            raise InvalidRequest(f"the message lacks a number: {problem!r}") from None
+        if not all(map(math.isfinite, (start, end, low, high, dpr))) or not (start < end and low < high and dpr > 0):
+            raise InvalidRequest(f"no view: time {start} to {end}, prices {low} to {high}")
+        if not (abs(start) <= LAST and abs(end) <= LAST):
+            raise InvalidRequest(f"no view: time {start} to {end} ms is beyond the years that are known")
+        if not (0 < size[0] <= LONGEST and 0 < size[1] <= LONGEST and size[0] * size[1] <= MOST_PIXELS):
+            raise InvalidRequest(f"{size[0]} × {size[1]} pixels are no picture; up to {MOST_PIXELS:,} are")
+        side, norm, name = (message.get(key) for key in ("side", "scale", "theme"))
+        if side not in SIDES or norm not in NORMS or name not in THEMES:
+            raise InvalidRequest(f"no such side, scale or theme: {side!r}, {norm!r}, {name!r}")
+        first, last = (max(-(2**63), min(2**63 - 1, round(edge * MILLI))) for edge in (start, end))
+        window = first, last
+        if window[0] >= window[1]:
+            raise InvalidRequest("a view of less than a nanosecond")
+        return cls(number, (window, (low, high)), size, side if has_sides else "both", norm, name, dpr)
+
+
+class Answers:
+    """Answers a page's messages, pictures in a thread of their own; the newest picture asked for is the one made.
+
+    Args:
+        ground: What is below.
+        over: What lies over it.
+        beyond: Where what is not loaded comes from; None nowhere.
+        send: Sends a message and its buffers.
+        home: The view to begin with.
+    """
+
+    def __init__(self, ground: Ground, over: Over, beyond: More | None, send: Send, home: View) -> None:
+        self.ground, self.over, self.beyond, self._send = ground, over, beyond, send
+        self._home = home
+        self._scales: dict[str, Scale] = {}
+        self.pictures: Newest[Asked] = Newest(self._answer)
+        self.profiles: Newest[Asked] = Newest(self._answer_profile)
+        self.loads: Newest[View | None] = Newest(self._load)
+        # Offers that were taken: a view that comes after them takes no place of theirs.
+        self._taken: deque[Any] = deque()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the page knows from the start: small, for it is saved with the notebook."""
+        shown, ground = self.ground.shown, self.ground
+        unit = amount_unit(shown)
+        (start, end), (low, high) = self._home
+        return {
+            "title": ground.title,
+            "unit": bare(unit or ""),
+            "price": bare(price_label(shown)),
+            "home": [start / MILLI, end / MILLI, low, high],
+            "loaded": self.loaded,
+            "interval": ground.grain / MILLI,
+            "step": ground.step or 0.0,
+            "levels": ground.has_levels,
+            "sides": ground.has_sides,
+            "rows": len(ground),
+            "empty": "" if len(ground) else "no rows",
+            "profile": self._beside,
+            "largest": self.over.bubbles.most if self.over.bubbles else 0.0,
+            "amounts": bare(self.over.unit or ""),
+            "up": UP,
+            "down": DOWN,
+            "themes": {
+                name: {"paper": one.paper, "ink": one.ink, "bought": one.bought, "sold": one.sold}
+                | {"bids": one.bids[len(one.bids) // 2], "asks": one.asks[len(one.asks) // 2]}
+                for name, one in THEMES.items()
+            },
+        }
+
+    @property
+    def loaded(self) -> list[float]:
+        """The window that is loaded, in milliseconds."""
+        return [edge / MILLI for edge in self.ground.window]
+
+    def handle(self, message: object) -> None:
+        """Takes a message of the page. An error is sent to the page: nothing is raised."""
+        try:
+            if not isinstance(message, Mapping):
+                raise InvalidRequest(f"{type(message).__name__} is no message")
+            if message.get("kind") == "view":
+                self.pictures.ask(Asked.of(message, self.ground.has_sides))
+            elif message.get("kind") == "spend" and self.beyond is not None:
+                self._taken.append(message.get("offer"))
+                self.loads.ask(None)
+            else:
+                raise InvalidRequest(f"{message.get('kind')!r} is no kind of message")
+        except Error as problem:
+            number = message.get("id") if isinstance(message, Mapping) else None
+            self._send({"kind": "error", "id": number, "text": str(problem)}, [])
+
+    def close(self) -> None:
+        """Makes and loads nothing more."""
+        self.pictures.close()
+        self.profiles.close()
+        self.loads.close()
+
+    def scale(self, norm: str) -> Scale:
+        """The colours of all volumes that were given at first: more that is loaded does not change what one means."""
+        if norm not in self._scales:
+            self._scales[norm] = scale(norm, self.ground.parts[0].pixels.levels if self.ground.parts[0].pixels else [])
+        return self._scales[norm]
+
+    def pixels(self, asked: Asked) -> "tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]":
+        """A picture as bytes, uint8 (height, width), the first row the lowest prices; and each byte's least volume."""
+        import numpy as np
+
+        known = self.scale(asked.norm)
+        if asked.side != "two":
+            return known.bytes_of(self.ground.raster(asked.view, asked.size, asked.side)), known.lower
+        bids, asks = (self.ground.raster(asked.view, asked.size, side) for side in ("bids", "asks"))
+        is_ask = np.nan_to_num(asks) > np.nan_to_num(bids)
+        found = known.bytes_of(np.where(is_ask, asks, bids))
+        half = np.uint8(COLOURS // 2)
+        coloured = found >= FIRST
+        found[coloured] = FIRST + (found[coloured] - FIRST) // 2 + np.where(is_ask[coloured], half, np.uint8(0))
+        lower = known.lower.copy()
+        lower[FIRST : FIRST + half] = lower[FIRST + half :] = known.lower[FIRST::2]
+        return found, lower
+
+    def _answer(self, asked: Asked) -> None:
+        with self._sending_errors(asked):
+            place = _place(asked)
+            if self.ground.has_levels:
+                pixels, lower = self.pixels(asked)
+                header = {
+                    "kind": "view",
+                    "w": asked.size[0],
+                    "h": asked.size[1],
+                    "side": asked.side,
+                    "scale": asked.norm,
+                }
+                self._send(place | header, [pixels.tobytes(), palette(asked.theme, asked.side), lower.tobytes()])
+            if self.pictures.has_newer:
+                return
+            self._send_lists(place, self.lists(asked), last=not self._beside)
+            if self._beside:
+                self.profiles.ask(asked)
+            if self.beyond is not None and not self.pictures.has_newer:
+                self.loads.ask(asked.view)
+
+    def _answer_profile(self, asked: Asked) -> None:
+        """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
+        with self._sending_errors(asked):
+            if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
+                self._send_lists(_place(asked), self.profile(asked), last=True)
+
+    @contextmanager
+    def _sending_errors(self, asked: Asked) -> Iterator[None]:
+        """Sends the page what fails, and lets the next be made."""
+        try:
+            yield
+        except Error as problem:
+            self._send({"kind": "error", "id": asked.id, "text": str(problem)}, [])
+        except Exception as problem:
+            self._send({"kind": "error", "id": asked.id, "text": f"{type(problem).__name__}: {problem}"}, [])
+
+    def _send_lists(self, place: Mapping[str, Any], lists: Mapping[str, Any], *, last: bool) -> None:
+        header = {"kind": "over", "last": last, "lists": [[name, len(values)] for name, values in lists.items()]}
+        self._send({**place, **header}, [values.tobytes() for values in lists.values()])
+
+    @property
+    def _beside(self) -> str:
+        """What the profile shows; nothing where there is none."""
+        if self.over.profile is not None:
+            return "traded volume"
+        return self.ground.beside
+
+    def lists(self, asked: Asked) -> dict[str, Any]:
+        """What lies over a picture, by name, float64 each."""
+        (start, end), _ = asked.view
+        wide, high = (max(1, round(size / asked.dpr)) for size in asked.size)
+        found: dict[str, Any] = {}
+        over = self.over
+        candles = over.candles if self.ground.has_levels else self.ground.shown
+        if candles is not None:
+            several = (
+                self.ground.candles(start, end, wide)
+                if candles is self.ground.shown
+                else candles_between(candles, start, end, wide)
+            )
+            found |= _named("candles", several or {})
+            if several is None:
+                line = self.ground.line(start, end, wide) if candles is self.ground.shown else None
+                found |= _named("close", line or Trace.of(candles).columns(start, end, wide))
+        if self.ground.has_levels:
+            found |= _named("mid", self.ground.line(start, end, wide))
+        if over.bubbles is not None:
+            found |= _named("bubbles", over.bubbles.squares(asked.view, (wide, high)))
+        return _doubles(found)
+
+    def profile(self, asked: Asked) -> dict[str, Any]:
+        """Volume by price of the buckets in view: what was traded, else what rested in the book, float64 each."""
+        (start, end), prices = asked.view
+        wide, rows = asked.size[0], max(1, round(asked.size[1] / asked.dpr))
+        traded = self.over.profile
+        found = (
+            nearby(traded, start, end, prices, rows)
+            if traded is not None
+            else self.ground.resting(asked.view, (wide, rows))
+        )
+        return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
+
+    def _load(self, view: View | None) -> None:
+        """Buys what was agreed; then looks past the loaded window: reads what costs nothing and offers the rest."""
+        beyond = self.beyond
+        assert beyond is not None
+        while self._taken:
+            offer = self._taken.popleft()
+            self._send_loaded(partial(beyond.spend, self.ground, offer, self._note))
+        if view is not None:
+            self._send_loaded(partial(beyond.look, self.ground, view))
+
+    def _send_loaded(self, load: Callable[[], dict[str, Any] | None]) -> None:
+        """Loads, and tells the page what came of it."""
+        try:
+            answer = load()
+        except Error as problem:
+            answer = {"kind": "note", "text": str(problem)}
+        except Exception as problem:  # of a client or an archive of the user's own: the page says it, nothing is lost
+            answer = {"kind": "note", "text": f"{type(problem).__name__}: {problem}"}
+        if answer is not None:
+            self._send(answer | {"loaded": self.loaded}, [])
+
+    def _note(self, text: str) -> None:
+        self._send({"kind": "note", "text": text, "busy": True}, [])
+
+
+def _doubles(columns: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in columns.items()}
+
+
+def _place(asked: Asked) -> dict[str, Any]:
+    """Which picture a message is of, and what that shows."""
+    (start, end), (low, high) = asked.view
+    return {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
+
+
+def _named(prefix: str, columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": values for name, values in columns.items()}

@@ -1,0 +1,88 @@
+//! Attempts that brought no whole answer: what broke, in words, and whether the request was charged.
+
+use super::error::{ClientError, ErrorKind};
+use crate::protocol::query::Spelling;
+
+/// An attempt that brought no whole answer.
+pub(super) struct TransportError {
+    pub error: ClientError,
+    /// The request surely did not reach the service: nothing was charged.
+    pub not_sent: bool,
+    /// The next attempt would go the same way.
+    pub for_good: bool,
+}
+
+impl From<std::io::Error> for TransportError {
+    fn from(error: std::io::Error) -> Self {
+        Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
+    }
+}
+
+impl TransportError {
+    /// Broken off on this side, after the request was sent.
+    pub(super) fn off(kind: ErrorKind, message: String) -> Self {
+        Self { error: ClientError::new(kind, message), not_sent: false, for_good: false }
+    }
+}
+
+/// What cannot even be made.
+pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
+    ClientError::new(ErrorKind::Transport, causes(error))
+}
+
+/// What an error of the connection means.
+pub(super) fn broken(error: &reqwest::Error) -> TransportError {
+    let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
+    let (kind, what) = if error.is_timeout() {
+        (ErrorKind::Timeout, "the attempt took longer than its timeout".to_owned())
+    } else if error.is_redirect() {
+        (ErrorKind::Server, "the service redirected".to_owned())
+    } else if error.is_connect() {
+        (ErrorKind::Transport, format!("no connection to the service{origin}"))
+    } else {
+        (ErrorKind::Transport, "the connection broke before the answer was whole".to_owned())
+    };
+    let causes = causes(error);
+    // A certificate does not become valid by trying again.
+    let certificate = error.is_connect() && causes.contains("certificate");
+    let hint = if certificate {
+        "; trust a further authority with ca_certs=, or check the address".to_owned()
+    } else if kind == ErrorKind::Transport && error.is_connect() {
+        format!(
+            "; is it running there? {} names another address, and `marketpoints serve` starts a local service and prints \
+             its own",
+            Spelling::caller().setting("base_url", "MARKETPOINTS_BASE_URL")
+        )
+    } else {
+        String::new()
+    };
+    let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
+    error_out.status = error.status().map(|status| status.as_u16());
+    TransportError { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
+}
+
+/// Whether the connection went before the request was written to it, such as one that was kept too long.
+fn never_sent(error: &reqwest::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if inner.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
+
+/// The chain of causes, without the URL.
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = String::new();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    if text.is_empty() { "no cause given".to_owned() } else { text }
+}
