@@ -1,12 +1,15 @@
 """The clients where they run: threads, event loops, forks, interrupts, the interpreter's end."""
 
 import asyncio
+import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -14,6 +17,8 @@ import marketpoints as mp
 from support.children import run, silent_server
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
+#: A call whose answer is small runs on its caller's thread, any other on the engine's.
+SMALL_CALL = 'client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600)'
 
 
 def test_importing_loads_nothing_heavy():
@@ -129,8 +134,8 @@ def test_errors_reach_the_awaiting_side(demo):
 # faults.md row 38
 @pytest.mark.parametrize(
     "call",
-    ["client.usage()", "asyncio.run(wait(client))"],
-    ids=["blocking", "awaited"],
+    ["client.usage()", SMALL_CALL, "asyncio.run(wait(client))"],
+    ids=["blocking", "small", "awaited"],
 )
 def test_ctrl_c_interrupts(call):
     code = f"""
@@ -140,7 +145,7 @@ def test_ctrl_c_interrupts(call):
         async def wait(client):
             await mp.AsyncClient("key", client.base_url, timeout=60, retries=0).usage()
 
-        client = mp.Client("key", input(), timeout=60, retries=0)
+        client = mp.Client("key", input(), timeout=60, retries=0, tier="basic", check_symbols=False)
         try:
             {call}
         except KeyboardInterrupt:
@@ -200,13 +205,14 @@ def test_a_forked_child_ends_cleanly():
     assert run(code, os.environ | {"PYTHONWARNINGS": "ignore"}) == "parent\n"
 
 
-def test_the_interpreter_ends_with_calls_in_flight():
-    code = """
+@pytest.mark.parametrize("call", ["client.usage()", SMALL_CALL], ids=["large", "small"])
+def test_the_interpreter_ends_with_calls_in_flight(call):
+    code = f"""
         import threading
         import marketpoints as mp
 
-        client = mp.Client("key", input(), timeout=60, retries=0)
-        threading.Thread(target=client.usage, daemon=True).start()
+        client = mp.Client("key", input(), timeout=60, retries=0, tier="basic", check_symbols=False)
+        threading.Thread(target=lambda: {call}, daemon=True).start()
         input()
         print("end")
     """
@@ -219,3 +225,155 @@ def test_the_interpreter_ends_with_calls_in_flight():
             assert asked.wait(60)
             out, problems = child.communicate("go on\n", timeout=30)
     assert (out, problems, child.returncode) == ("end\n", "", 0)
+
+
+class Connections:
+    """A server that answers every request alike, and does to its connections what a test says.
+
+    Attributes:
+        url: Where it listens.
+        asked: Requests that came.
+        opened: Connections that came.
+        ended: Set when a client ended a connection.
+        closed: Released for each connection that is closed here.
+    """
+
+    def __init__(self, closes=False, silent=False):
+        self.asked = self.opened = 0
+        self.ended, self.came = threading.Event(), threading.Event()
+        self.closed = threading.Semaphore(0)
+        self._closes, self._silent, self._connections = closes, silent, []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.opened += 1
+            self._connections.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        body = b'{"series":[]}'
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with connection:
+            waiting = b""
+            while piece := connection.recv(65536):
+                waiting += piece
+                while b"\r\n\r\n" in waiting:
+                    waiting = waiting.partition(b"\r\n\r\n")[2]
+                    self.asked += 1
+                    self.came.set()
+                    if not self._silent:
+                        connection.sendall(head + body)
+                    if self._closes:
+                        break
+                if self._closes:
+                    break
+            else:
+                self.ended.set()
+        self.closed.release()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Takes no more connections, and ends those that are open."""
+        self._listener.close()
+        for connection in self._connections:
+            with suppress(OSError):  # it ended before
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def client(self, **settings):
+        """A client that sends nothing but what it is asked for, once."""
+        return mp.Client("key", self.url, tier="advanced", retries=0, check_symbols=False, **settings)
+
+
+def ask(client):
+    return client.candles(*MARKET, "1m", period=3600)
+
+
+def test_small_calls_share_a_connection_and_closing_the_client_ends_it():
+    with Connections() as server, server.client() as client:
+        for _ in range(5):
+            ask(client)
+        assert (server.asked, server.opened) == (5, 1)
+        client.close()
+        assert server.ended.wait(30)
+
+
+def test_a_connection_that_ended_between_two_small_calls_is_made_anew():
+    with Connections(closes=True) as server, server.client() as client:
+        for count in range(1, 21):
+            ask(client)
+            assert server.asked == count, "no call fails, and none is sent twice"
+            assert server.closed.acquire(timeout=30)
+
+
+def test_an_interrupted_small_call_ends_its_connection():
+    with Connections(silent=True) as server, server.client(timeout=60) as client:
+        interrupt = threading.Thread(target=lambda: server.came.wait(60) and os.kill(os.getpid(), signal.SIGINT))
+        interrupt.start()
+        with pytest.raises(KeyboardInterrupt):
+            ask(client)
+        interrupt.join(60)
+        assert server.ended.wait(30)
+
+
+def test_small_calls_of_many_threads_do_not_wait_for_each_other():
+    outcomes = []
+    with Connections(silent=True) as slow, Connections() as quick, slow.client(timeout=60) as hanging:
+
+        def hang():
+            with pytest.raises(mp.TransportError):
+                ask(hanging)
+            outcomes.append("failed")
+
+        held = threading.Thread(target=hang)
+        held.start()
+        assert slow.came.wait(60)
+        with quick.client() as client:
+            threads = [threading.Thread(target=ask, args=(client,)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            assert quick.asked == 8
+        assert outcomes == []
+        slow.close()
+        held.join(60)
+        assert outcomes == ["failed"]
+
+
+def test_a_client_is_used_by_small_and_large_calls_in_turn():
+    with Connections() as server, server.client() as client:
+        for _ in range(3):
+            ask(client)
+            client.candles(*MARKET, "1m", period=86_400, progress=lambda done, total: None)
+        assert (server.asked, server.opened) == (6, 2), "a connection for each kind"
+
+
+def test_a_handler_of_the_log_may_ask_in_the_midst_of_a_small_call(caplog):
+    class Ask(logging.Handler):
+        def emit(self, record):
+            if not answers:
+                answers.append(None)
+                answers.append(ask(client))
+
+    answers, handler, logger = [], Ask(), logging.getLogger("marketpoints")
+    caplog.set_level(logging.DEBUG, "marketpoints")
+    logger.addHandler(handler)
+    try:
+        with Connections() as server, server.client() as client:
+            ask(client)
+    finally:
+        logger.removeHandler(handler)
+    assert len(answers) == 2
+    assert server.asked == 2
