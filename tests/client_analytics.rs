@@ -1,6 +1,6 @@
 //! Analytics through the client: pages, weights, and what is never sent.
 
-use crate::support::{Scripted, Step, answer};
+use crate::support::scripted::{Scripted, Step, answer};
 use marketpoints::client::{Client, Config, ErrorKind, Registry};
 use marketpoints::protocol::query::{LeaderboardQuery, Page, PositionsQuery};
 use marketpoints::protocol::{AnalyticsAsk, AnalyticsQuery, Points, Tier, Weight};

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use crate::support::{Scripted, Step, answer};
+use crate::support::scripted::{Scripted, Step, answer};
 use marketpoints::client::{Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::clock::{UnixNanos, UnixSecond};
 use marketpoints::columns::Series;

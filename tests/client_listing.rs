@@ -10,7 +10,7 @@ use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, Sourc
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
 
-use crate::support::{Scripted, Step, answer};
+use crate::support::scripted::{Scripted, Step, answer};
 
 /// 2026-04-22 18:00:00 UTC.
 const NOW: i64 = 1_776_880_800;

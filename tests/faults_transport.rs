@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::support::{Scripted, Step, answer};
+use crate::support::scripted::{Scripted, Step, answer};
 use marketpoints::client::{
     Client, ClientError, Config, ErrorKind, PointsArguments, PointsRequest, Progress, Registry,
 };

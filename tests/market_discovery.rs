@@ -1,38 +1,23 @@
 //! What a store lists as of a moment: by its events, not by its files; and what its markets are ordered by.
 
-use std::fs;
-
 use marketpoints::clock::UnixNanos;
-use marketpoints::market::{Market, ingest};
+use marketpoints::market::Market;
 use marketpoints::protocol::{DiscoveryList, Filters, MarketListing, MarketsQuery, Timestamp};
 
-const SECOND: i64 = 1_000_000_000;
-const START: i64 = 1_570_838_400; // 2019-10-12
+use crate::support::dumps::{BOOKS, Bench, SECOND, START, TRADES};
+
 const DAY: i64 = 86_400;
-const TRADES: &str = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n";
-const BOOKS: &str = "exchange,symbol,timestamp,local_timestamp,is_snapshot,side,price,amount\n";
 const TICKERS: &str = "exchange,symbol,timestamp,local_timestamp,funding_timestamp,funding_rate,predicted_funding_rate,\
                        open_interest,last_price,index_price,mark_price\n";
 
-/// A folder with dumps and a store beside them; removed when dropped.
-struct Bench(tempfile::TempDir);
-
-impl Bench {
-    fn new(dumps: &[(&str, &str, String)]) -> Self {
-        let bench = Self(tempfile::tempdir().unwrap());
-        for (name, header, rows) in dumps {
-            let path = bench.0.path().join("dumps").join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, format!("{header}{rows}")).unwrap();
-        }
-        let report = ingest(&bench.0.path().join("dumps"), &bench.0.path().join("store"), &|| true).unwrap();
-        assert_eq!(report.problems, []);
-        bench
+/// The store of dumps without a problem.
+fn bench(dumps: &[(&str, &str, String)]) -> Bench {
+    let bench = Bench::new();
+    for (name, header, rows) in dumps {
+        bench.dump(name, &format!("{header}{rows}"));
     }
-
-    fn market(&self) -> Market {
-        Market::open(&self.0.path().join("store")).unwrap()
-    }
+    assert_eq!(bench.ingest().problems, []);
+    bench
 }
 
 /// Rows at seconds after [`START`], with half a second, which dumps tell in microseconds.
@@ -56,7 +41,7 @@ fn list(market: &Market, list: DiscoveryList, query: &str, now: i64) -> Vec<Stri
 
 #[test]
 fn a_type_is_served_from_its_first_event_on() {
-    let bench = Bench::new(&[
+    let bench = bench(&[
         ("trades/BYBIT/AUSDT/2019-10-12.csv", TRADES, rows(&[(3_600, "1,buy,10,1"), (3_700, "2,sell,11,1")])),
         (
             "incremental_book_L2/BYBIT/AUSDT/2019-10-12.csv",
@@ -116,7 +101,7 @@ fn unknown_figures_stand_last_and_nothing_looks_ahead() {
     // USD volumes of the last day: A 400, B 900, D 2 × 100 BTC × 50 = 10,000 by the store's own rate, C unknown.
     let btc = rows(&[(10, "1,buy,50,0.02")]);
     let a = rows(&[(DAY - 60, "1,buy,20,20"), (DAY + 60, "1,buy,99,1000")]);
-    let bench = Bench::new(&[
+    let bench = bench(&[
         ("trades/BYBIT/BTCUSDT/2019-10-12.csv", TRADES, btc),
         ("trades/BYBIT/AUSDT/2019-10-07.csv", TRADES, rows(&[(-5 * DAY, "1,buy,40,1")])),
         ("trades/BYBIT/AUSDT/2019-10-12.csv", TRADES, a),
