@@ -1,4 +1,4 @@
-//! Asking a service for its lists: one attempt, for a moment.
+//! Fetches a service's lists, with one attempt and a short timeout.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::protocol::{ErrorBody, Weight, excerpt};
 const MOMENT: Duration = Duration::from_secs(2);
 
 impl ListSource for ClientInner {
-    // One attempt: it must not hold up what it is asked for.
+    // One attempt only, so that it does not delay the call.
     async fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> Option<Vec<T>> {
         let endpoint = query.list.endpoint();
         let url = self.transport.url(endpoint.path, &query.filters.to_query_string());
@@ -55,7 +55,7 @@ impl ListSource for ClientInner {
     }
 }
 
-/// The list in an endpoint's answer; an empty one is an absent key.
+/// The list in an endpoint's answer; an absent key is an empty list.
 pub(in crate::client) fn entries(endpoint: &ListEndpoint, answer: &mut Map<String, Value>) -> Value {
     let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
     let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));
