@@ -58,7 +58,7 @@ def serve(given: argparse.Namespace) -> int:
         "grace": given.grace,
         "strict_symbols": given.strict_symbols,
         "any_block_size": given.any_block_size,
-        # Nobody could ask for them.
+        # No request could use them.
         "keep_requests": 0,
         "speed": given.speed,
     }

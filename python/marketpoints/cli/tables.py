@@ -51,7 +51,7 @@ def target(path: str, form: str | None = None) -> Path:
 
 
 def write(answer: SeriesSet, file: Path) -> int:
-    """Writes an answer as one table, whole or not at all, with the identity of each row's series in columns.
+    """Writes an answer as one table, atomically, with the identity of each row's series in columns.
 
     Returns:
         Number of rows.

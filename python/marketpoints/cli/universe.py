@@ -26,7 +26,7 @@ NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 
 
 def sync(given: argparse.Namespace) -> int:
-    """Keeps a universe in an archive, or tells what that costs."""
+    """Downloads a universe into an archive, or shows what that costs."""
     universe = Universe.from_toml(given.file)
     place = given.archive or universe.archive
     if place is None:
@@ -52,13 +52,13 @@ def sync(given: argparse.Namespace) -> int:
 
 
 def plan(given: argparse.Namespace, universe: Universe, archive: Archive, settings: dict[str, Any]) -> int:
-    """Tells what a universe costs; without a key as far as nobody needs to be asked."""
+    """Shows what a universe costs; without a key as far as no service is needed."""
     known = os.environ.get(KEY)
     if known is None and any(block.markets is not None for block in universe.blocks):
         raise InvalidRequest(f"{given.file}: markets: the service picks them, so that a plan needs a key; set {KEY}")
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
     if known is None:
-        # Nothing is spent: without a key there is no budget that others share, nobody to ask, and perhaps no address.
+        # Nothing is spent: without a key there is no shared budget, no service, and perhaps no address.
         nobody = archive.source if url == NO_URL else None
         settings = {**settings, "budget": "process", "archive_source": settings["archive_source"] or nobody}
     with Client(known or NO_KEY, url, **settings) as client:

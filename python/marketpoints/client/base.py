@@ -55,7 +55,7 @@ class Caller(ABC):
 class Connection(Caller):
     """Settings and the engine behind them. How a call is waited for is the clients' own."""
 
-    #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
+    #: Returns the end of a local service's data in Unix seconds, if they end.
     _data_end: Callable[[], float | None] | None = None
 
     @hide_locals
@@ -104,7 +104,7 @@ class Connection(Caller):
                 it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
             proxy: Address of a proxy; None takes the environment's, but no proxy for a loopback address.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
-            clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
+            clock: Returns Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET`` (times ``MARKETPOINTS_CLOCK_SPEED``), which
                 ``marketpoints serve --now`` prints.
             archive: An :class:`~marketpoints.Archive`, its folder, or the address of an object store's prefix, to read
@@ -116,7 +116,7 @@ class Connection(Caller):
                 ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
             check_symbols: Whether a symbol or coin is looked up in the service's listing (weight 0, asked once and
                 kept) before it is paid for or a stream is opened: one that the service does not have is refused with
-                the nearest, and where the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+                the nearest, and where the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` is issued.
             any_block_size: Whether block sizes that are no multiple of the recommended one are asked all the same.
                 Otherwise they are refused before they are paid for, with the nearest that fits (supplement 9), where
                 the service recommends a size (weight 0, asked once for a market and kept).

@@ -76,8 +76,8 @@ class Client(
     ) -> Stream:
         """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
 
-        A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
-        already are not handed out twice, and a :class:`~marketpoints.StreamGap` tells what may be missing.
+        A connection that breaks is made again: authenticated and subscribed anew; events that came
+        already are not delivered twice, and a :class:`~marketpoints.StreamGap` says what may be missing.
 
         Args:
             channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.

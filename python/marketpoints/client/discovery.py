@@ -20,7 +20,7 @@ __all__ = ["DiscoveryMethods"]
 
 #: The categories of the supplement, section 1.
 CATEGORIES = ("SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO")
-# Letters that a slip of one adds or leaves out.
+# Letters that a typo of one adds or leaves out.
 SLIP = 2
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
@@ -205,7 +205,7 @@ def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name
 
 
 def _categories(category: Names) -> list[str]:
-    """Categories, of which the service adds some: only slips of known ones are refused (supplement, section 1)."""
+    """Categories, of which the service adds some: only misspelt known ones are refused (supplement, section 1)."""
     given = names(category, "category")
     for name in given:
         if name in CATEGORIES:

@@ -22,7 +22,7 @@ def why_nothing(
 
     Args:
         asked: What was asked for, and when.
-        listed: Whether the service lists the symbol or coin; None where nobody knows.
+        listed: Whether the service lists the symbol or coin; None if not known.
         data_end: End of the service's data, Unix seconds, where they end.
         no_bucket: Why the window holds no bucket, in words, where it holds none.
         service_time: What the service's clock says, Unix seconds; None where it did not answer yet.

@@ -45,15 +45,15 @@ ANALYTICS: dict[str, dict[str, Any]] = {row["method"]: row for row in _engine.an
 def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
     """The wire name of a data type, given by that name or by its series method's.
 
-    A name that neither is nor looks like a slip of either passes as it is: the engine judges wire names.
+    Other names that do not look like a typo of a known one pass unchanged: the engine checks wire names.
 
     Raises:
-        InvalidRequest: It is no text, or a slip of a method's name; the message has the right one.
+        InvalidRequest: It is no text, or a misspelt method's name; the message has the right one.
     """
     name = text(type, "type") or ""
     if name in METHODS:
         return METHODS[name]
-    # Wire names are upper case throughout; slips of them are the engine's to find.
+    # Wire names are upper case; the engine finds typos of them.
     if name and not name.isupper() and analytics(name) is None:
         near = _engine.closest(name.replace("-", "_"), [*METHODS, *ANALYTICS])
         if near is not None:
@@ -89,7 +89,7 @@ def names(value: Names, name: str) -> list[str]:
     """One name or several as a list; None is an empty one.
 
     Raises:
-        InvalidRequest: The value holds something else than texts, or nothing: a list that came out empty by a slip
+        InvalidRequest: The value holds something else than texts, or nothing: a list that is empty by mistake
             would ask for everything.
     """
     if value is None:

@@ -1,4 +1,4 @@
-"""What time it is for a client, where the machine's clock does not tell: a local service may live in another year."""
+"""A client's clock where it differs from the machine's: a local service may run in another year."""
 
 import math
 import os

@@ -67,7 +67,7 @@ def unfinished(place: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: "str | os.PathLike[str]", content: bytes) -> None:
-    """Writes a file that appears whole or not at all.
+    """Writes a file atomically.
 
     Raises:
         InvalidRequest: As :func:`destination`, or it cannot be written.

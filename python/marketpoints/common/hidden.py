@@ -18,7 +18,7 @@ __all__ = ["Hidden", "hidden_text", "hide_locals", "redacted", "redacted_path"]
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
 
-#: Texts that are shown whole: words such as a tier's name, and what is too short for a key.
+#: Texts that are shown in full: words such as a tier's name, and what is too short for a key.
 WORD, LONGEST_WORD, LONGEST = re.compile(r"[A-Za-z]?[a-z]+([_-][a-z]+)*|[A-Z]+"), 16, 7
 #: And times: numbers with signs between them.
 TIME = re.compile(r"\d{1,14}|(?=.*[-:./])[0-9TZ :.,+/-]{1,40}")
@@ -77,7 +77,7 @@ def hide_locals(work: Made) -> Made:
         except BaseException as error:
             clear_frames(error, before)
             raise
-        # That error has the whole text in it.
+        # That error contains the full text.
         raise InvalidRequest("an argument is a text that is no Unicode: it has half of a surrogate pair in it")
 
     return hidden_call  # type: ignore[return-value] # of the same arguments

@@ -60,7 +60,7 @@ class FrameSource(Protocol):
 
 
 class DatedFrameSource(FrameSource, Protocol):
-    """What becomes a frame that tells when its rows were known."""
+    """What becomes a frame with the times at which its rows were known."""
 
     @property
     def asked_at(self) -> "np.datetime64 | None":

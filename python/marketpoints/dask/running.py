@@ -92,7 +92,7 @@ def sync(
 
     Returns:
         What became of each series. Requests, weight and rows are those of pieces that came to an end: what a worker
-        had kept before it died is kept, and counted by nobody.
+        had archived before it died stays archived, but is not counted in the report.
 
     Raises:
         InvalidRequest: As :meth:`Archive.sync_all`; or there is no cluster, the workers would not share one budget, or
@@ -144,7 +144,7 @@ class _Driver:
                     futures.add(one)
         except BaseException as error:
             self._run.end(error)
-            # What is under way ends by itself, since nobody can interrupt it; what waits is not begun.
+            # What is under way ends by itself, since it cannot be interrupted; what waits is not started.
             self._cluster.cancel(list(self._pieces), force=True)
             raise
 
@@ -163,7 +163,7 @@ class _Driver:
             report: PieceReport = future.result()
         except self._distributed.KilledWorker as error:
             deaths = error.allowed_failures + 1
-            reason = f"workers died while they were at it, {deaths} in a row; their logs may tell why"
+            reason = f"workers died during it, {deaths} in a row; see their logs for the reason"
             return PieceReport(piece.series, piece.requests, "failed", reason=reason)
         return report
 
@@ -228,7 +228,7 @@ def _run_config(
 
 
 def _check_budget(cluster: Any, config: RunConfig) -> None:
-    """Refuses a run in which each worker, or each machine, would spend the whole budget by itself."""
+    """Refuses a run in which each worker, or each machine, would spend the full budget by itself."""
     workers = list(cluster.nthreads())
     machines = {address.rpartition(":")[0] for address in workers}
     if len(workers) < 2:
@@ -238,6 +238,6 @@ def _check_budget(cluster: Any, config: RunConfig) -> None:
     alone = "process" if "process" in shared else "machine" if "machine" in shared and len(machines) > 1 else None
     if alone is not None:
         raise InvalidRequest(
-            f"budget: {ALONE[alone]} would spend the whole of it ({len(workers)} workers on {len(machines)} machines); "
+            f"budget: {ALONE[alone]} would spend all of it ({len(workers)} workers on {len(machines)} machines); "
             f"name a Redis, such as redis://host:6379/0, or set {worker.BUDGET} where the workers run"
         )

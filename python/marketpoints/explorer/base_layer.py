@@ -123,7 +123,7 @@ class Ground:
             self.parts = self.parts[1:] if before >= after else self.parts[:-1]
 
     def raster(self, view: View, size: tuple[int, int], side: str) -> "npt.NDArray[np.float32]":
-        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` returns them.
 
         Levels that share a pixel: the largest; of a liquidation heatmap their sum (``"stack"``).
         """
@@ -148,7 +148,7 @@ class Ground:
     def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
         """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
 
-        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not told
+        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not known
         apart all of it is ``bids``, and ``asks`` is None.
         """
         import numpy as np

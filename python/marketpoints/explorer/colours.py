@@ -106,7 +106,7 @@ def _rounded(edges: Any) -> Any:
 def palette(name: str, side: str) -> bytes:
     """The colours of the bytes: 256 × red, green, blue and opacity, 1 kB.
 
-    Where both sides are told apart the lower half is for bids and the upper half for asks.
+    Where both sides are known the lower half is for bids and the upper half for asks.
 
     Args:
         name: ``dark`` or ``light``.

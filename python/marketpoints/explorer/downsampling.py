@@ -104,7 +104,7 @@ class Bubbles:
 
     Attributes:
         moments: Middle of each one's bucket, int64 nanoseconds, ascending.
-        prices: Its price, as far as candles or a book tell it; never NaN.
+        prices: Its price, from candles or a book; never NaN.
         amounts: What was liquidated, float64.
         sold: Whether it is a SELL.
         worth: Amount × price, or the amount where that is in USD: the area.

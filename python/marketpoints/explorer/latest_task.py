@@ -24,11 +24,11 @@ class Newest(Generic[Job]):
 
     @property
     def has_newer(self) -> bool:
-        """Whether the job at hand is out of date, or nobody waits for it any more."""
+        """Whether the current job is outdated, or no longer waited for."""
         return self._closed or bool(self._waiting)
 
     def has_time(self, seconds: float) -> bool:
-        """Whether nothing newer comes for so long; tells at once when it does."""
+        """Waits for a newer job for so long; returns whether none came."""
         with self._lock:
             return not self._lock.wait_for(lambda: self.has_newer, seconds)
 

@@ -46,7 +46,7 @@ class Beyond:
 
     Args:
         shown: The result: what it is of says what to ask.
-        client: A blocking client, which is asked for what each stretch weighs, and for the stretch when told so.
+        client: A blocking client, which plans the weight of each stretch, and downloads it on request.
         archive: An archive, which is read without asking.
         arguments: Further arguments of the call, such as ``block_size``.
 
@@ -67,7 +67,7 @@ class Beyond:
         self._id = shown.id
         self._calls = list(_calls(shown, arguments))
         if not self._calls:
-            raise InvalidRequest("what this result is of is not told, so no more of it can be asked for")
+            raise InvalidRequest("the identity of this result is not known, so no more of it can be loaded")
         if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
             raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
         self._seconds = next((length for wire, _, length in _engine.intervals() if wire == self._id.interval), 60)

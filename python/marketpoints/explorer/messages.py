@@ -300,7 +300,7 @@ class Answers:
             self._send_loaded(partial(beyond.look, self.ground, view))
 
     def _send_loaded(self, load: Callable[[], dict[str, Any] | None]) -> None:
-        """Loads, and tells the page what came of it."""
+        """Loads, and sends the page the result."""
         try:
             answer = load()
         except Error as problem:

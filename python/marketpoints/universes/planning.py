@@ -104,7 +104,7 @@ def planned_blocking(
 
 async def planned_async(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
     """Plans with an asynchronous client; files are read in a thread, not in the event loop."""
-    import asyncio  # not loaded with the package: whoever awaits has it
+    import asyncio  # not loaded with the package: a caller that awaits has it
 
     steps, answer = _steps(client, universe, archive), None
     slots = asyncio.Semaphore(PARALLEL)
@@ -161,7 +161,7 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
         _prepare(entry, now, client.tier)
     entries = _merged(entries)
     planner = client._connect(lambda: now, archive=archive)
-    # Checks no tier: tells which tiers allow what the key's own one refuses.
+    # Checks no tier: shows which tiers allow what the key's own one refuses.
     any_tier = client._connect(lambda: now, archive=archive, tier=None)
     try:
         planner.check_archive()

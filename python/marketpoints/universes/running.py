@@ -57,7 +57,7 @@ class Run:
         return on_progress
 
     def started(self, piece: Piece) -> None:
-        """A piece is under way where nobody reports how far it is."""
+        """A piece is running without progress reports."""
         with self._lock:
             self._under_way[piece.series] = (0, 0, 0, 0.0)
 
@@ -124,7 +124,7 @@ class Run:
                 self.schedule.end(f"not sent: {self._failures} calls in a row failed, the last with: {report.reason}")
 
     def _settle(self, piece: Piece, report: PieceReport) -> None:
-        """Counts what a piece brought; what it need not send, because somebody else did, is no part of the whole."""
+        """Counts a piece's result; what it need not send, because another process did, is subtracted from the total."""
         self._under_way.pop(piece.series, None)
         self._reports.append(report)
         for at, count in enumerate((report.requests, report.weight, report.rows)):
@@ -133,7 +133,7 @@ class Run:
         self._all[1] += report.weight - piece.weight
 
     def report_progress(self) -> None:
-        """Tells how far it is, where nobody does so while a piece is under way."""
+        """Reports progress where pieces do not report it while they run."""
         with self._lock:
             self._report()
 
@@ -146,7 +146,7 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
     """Refuses a run that would weigh more than its caller allows.
 
     Raises:
-        InvalidRequest: It would; or nobody knows what it weighs.
+        InvalidRequest: It would; or its weight is not known.
     """
     if most is None:
         return
@@ -189,7 +189,7 @@ async def run_async(
     client: AsyncClient, plan: UniversePlan, archive: _engine.Archive, progress: Progress
 ) -> UniverseReport:
     """Runs a plan with a client that is awaited: each worker is a task."""
-    import asyncio  # not loaded with the package: whoever awaits has it
+    import asyncio  # not loaded with the package: a caller that awaits has it
 
     with reporting(progress) as on_progress:
         run = Run(plan, on_progress, lambda: client.budget)
