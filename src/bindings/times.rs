@@ -35,7 +35,7 @@ pub(super) const MOST_SECONDS: f64 = 9.2e9;
 /// The moment that a clock of Python tells in Unix seconds. Rounded, none gets into the second after its own.
 pub(super) fn unix_nanos(py: Python<'_>, seconds: f64) -> PyResult<UnixNanos> {
     if !(-MOST_SECONDS..MOST_SECONDS).contains(&seconds) {
-        let message = format!("the clock tells {seconds}, which is no time in Unix seconds before the year 2261");
+        let message = format!("the clock returned {seconds}, which is not a time in Unix seconds before the year 2261");
         return Err(errors::invalid(py, &message));
     }
     let second = seconds.floor();

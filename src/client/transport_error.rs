@@ -14,7 +14,7 @@ pub(super) struct TransportError {
 
 impl From<std::io::Error> for TransportError {
     fn from(error: std::io::Error) -> Self {
-        Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
+        Self::off(ErrorKind::Transport, format!("the compressed body is damaged or incomplete: {error}"))
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     } else if error.is_connect() {
         (ErrorKind::Transport, format!("no connection to the service{origin}"))
     } else {
-        (ErrorKind::Transport, "the connection broke before the answer was whole".to_owned())
+        (ErrorKind::Transport, "the connection broke before the answer was complete".to_owned())
     };
     let causes = causes(error);
     // Retrying does not make a certificate valid.

@@ -174,7 +174,7 @@ pub(super) fn check_offsets(offsets: &[i64], levels: usize, split: &[i64]) -> Re
         return Err(RasterError::Shape("offsets must ascend from 0 to the number of levels"));
     }
     if !split.is_empty() && split.len() + 1 != offsets.len() {
-        return Err(RasterError::Shape("bids must be told of every snapshot or of none"));
+        return Err(RasterError::Shape("bids must be given for every snapshot or for none"));
     }
     Ok(())
 }

@@ -253,7 +253,7 @@ fn take(key: &ArchiveKey, known: &[KnownBuckets], rest: &mut Vec<Window>, moment
 fn lost(key: &ArchiveKey, ledger: &KeyLedger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
-        "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",
+        "what was known at {} is lost: values replaced up to {} were dropped by compact()",
         spelt(moment),
         spelt(dropped)
     );

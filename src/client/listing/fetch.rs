@@ -31,7 +31,7 @@ impl ListSource for ClientInner {
         let (status, list) = match got {
             Err(_) => {
                 let message =
-                    format!("no whole answer within {} s, which is as long as a list is waited for", MOMENT.as_secs());
+                    format!("no complete answer within {} s, the timeout for lists", MOMENT.as_secs());
                 (None, Err(ClientError::new(ErrorKind::Timeout, message)))
             }
             Ok(Err(broken)) => (None, Err(broken.error)),
