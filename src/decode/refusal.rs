@@ -1,5 +1,4 @@
-//! What stands in a body where series should stand: an error object in the clothes of a good answer, or data in a place
-//! that this version does not know.
+//! What was found in a body instead of series: an error object in a 200 answer, or data under an unknown key.
 
 use super::error::DecodeError;
 use crate::protocol::excerpt::{excerpt, within};
