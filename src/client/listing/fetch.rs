@@ -30,8 +30,7 @@ impl ListSource for ClientInner {
         let got = timeout_at(end, self.transport.get(&url, &mut reading)).await;
         let (status, list) = match got {
             Err(_) => {
-                let message =
-                    format!("no complete answer within {} s, the timeout for lists", MOMENT.as_secs());
+                let message = format!("no complete answer within {} s, the timeout for lists", MOMENT.as_secs());
                 (None, Err(ClientError::new(ErrorKind::Timeout, message)))
             }
             Ok(Err(broken)) => (None, Err(broken.error)),
