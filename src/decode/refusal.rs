@@ -5,7 +5,7 @@ use crate::protocol::excerpt::{excerpt, within};
 
 /// Keys of an error body (supplement 6).
 const REFUSALS: [&str; 3] = ["error", "code", "message"];
-/// Most characters of the description of one.
+/// Most characters of its description.
 const MOST_DESCRIBED: usize = 400;
 
 /// What stood there, in words, and where.
