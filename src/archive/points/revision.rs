@@ -12,7 +12,7 @@ pub enum Cell {
     Absent,
     /// A double.
     Float(f64),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// Unix nanoseconds, or [`crate::columns::NO_TIME`].
     Time(i64),
