@@ -1,4 +1,4 @@
-"""``marketpoints sync``: a universe kept in an archive, from a file."""
+"""``marketpoints sync``: archives a universe from a file."""
 
 import argparse
 import os
@@ -19,9 +19,9 @@ from .tables import lay_out
 
 __all__ = ["FAILED", "REFUSED", "sync"]
 
-#: Statuses: something failed, and another start goes on; nothing failed, but something was refused, and it would not.
+#: Exit statuses: something failed, and starting again may help; something was refused, and it would not.
 FAILED, REFUSED = 1, 3
-# What a plan needs to be made, and never uses: it sends nothing.
+# Required by a client, but not used: a plan sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 
 
@@ -103,7 +103,7 @@ def show_plan(planned: UniversePlan) -> None:
 
 
 def show_report(report: UniverseReport) -> None:
-    """Prints what became of a universe."""
+    """Prints the report of a universe."""
     show_problems(report.refused)
     show_problems(report.failed)
     print(printable(", ".join(f"{name} {value}" for name, value in report._facts().items())))

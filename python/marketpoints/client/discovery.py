@@ -41,7 +41,7 @@ class ListFilters(TypedDict, total=False):
 
 
 class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnswer, UsageAnswer]):
-    """What there is to ask for, and what asking may still cost."""
+    """Discovery, and the budget."""
 
     def usage(self) -> UsageAnswer:
         """The service's own account of the budget (``/v1/usage``, section 2.4).
@@ -211,7 +211,7 @@ def _categories(category: Names) -> list[str]:
         if name in CATEGORIES:
             continue
         near = _engine.closest(name, CATEGORIES)
-        # A longer name that begins as a known one does, such as OPTION_COMBO, may be a new one.
+        # A longer name that starts like a known one, such as OPTION_COMBO, may be new.
         if near is not None and abs(len(name) - len(near)) <= SLIP:
             raise InvalidRequest(f"category {name!r} is not known{did_you_mean(near)}")
     return given

@@ -27,7 +27,7 @@ class OffsetClock:
 
 
 def offset(now: float, speed: float) -> float:
-    """What a clock of that speed that says ``now`` is off the machine's, times the speed: seconds."""
+    """The offset in seconds, at that speed, of a clock that now says ``now``."""
     return now - speed * time.time()
 
 

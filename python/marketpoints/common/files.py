@@ -1,4 +1,4 @@
-"""Files that users name for output: a link stays, what is no file is not written over, nothing is half-written."""
+"""Output files named by users: links are followed, only files are overwritten, and writes are atomic."""
 
 import stat
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What no output may show: keys, passwords and credentials, wherever local variables or attributes are listed."""
+"""Keeps keys, passwords and credentials out of output, wherever local variables or attributes are listed."""
 
 import functools
 import os
@@ -29,7 +29,7 @@ ENDING = re.compile(r"[^/\\]\.[A-Za-z]{2,7}$")
 
 
 class Hidden(Generic[Value]):
-    """A value that stands in no ``repr``, no attribute and no pickle.
+    """A value that is in no ``repr``, no attribute and no pickle.
 
     Tracebacks with locals, error reporters and debuggers list the variables of every frame on the way to an error. A
     function that is given a secret wraps it first and deletes its own name of it.
@@ -38,7 +38,7 @@ class Hidden(Generic[Value]):
     __slots__ = ("reveal",)
 
     def __init__(self, value: Value) -> None:
-        # In a closure: what lists attributes finds a function.
+        # In a closure: listing the attributes shows a function.
         self.reveal: Callable[[], Value] = lambda: value
 
     def __repr__(self) -> str:

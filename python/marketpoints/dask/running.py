@@ -1,4 +1,4 @@
-"""The run of a universe on a cluster: what the driver hands out, and what came of it."""
+"""The run of a universe on a cluster: the driver distributes pieces and collects the results."""
 
 import os
 import uuid
@@ -28,7 +28,7 @@ __all__ = ["sync"]
 
 #: Seconds after which an archive's lock counts as left behind, where the archive does not say.
 LEASE = 10.0
-#: What a worker shares with others when it has no other word for it.
+#: A worker's budget scope by default.
 ALONE = {"process": "each worker process", "machine": "each machine"}
 
 
@@ -114,22 +114,22 @@ def sync(
         run = Run(planned, on_progress, lambda: driver.budget)
         driver = _Driver(distributed, cluster, config, run)
         driver.follow()
-    # Of each series its name alone: a worker looks what the archive has of it.
+    # Only the names of series: a worker counts their rows in the archive.
     parts = [Part(part.wanted, part.window) for part in planned._parts]
     return run.report(_asked(cluster, "rows", worker.rows, config, parts))
 
 
 class _Driver:
-    """Hands out as many pieces as the workers have threads, and takes what came of them."""
+    """Submits as many pieces as the workers have threads, and collects the results."""
 
     def __init__(self, distributed: Any, cluster: Any, config: RunConfig, run: Run) -> None:
         self._distributed, self._cluster, self._config, self._run = distributed, cluster, config, run
         self._pieces: dict[Any, Piece] = {}
-        #: What a worker last saw of the budget.
+        #: The budget in a worker's latest report.
         self.budget: Budget | None = None
 
     def follow(self) -> None:
-        """Does all of the run, or raises what ended it."""
+        """Completes the run, or raises the error that ended it."""
         try:
             futures = self._distributed.as_completed(list(self._more()))
             for future in futures:
@@ -144,12 +144,12 @@ class _Driver:
                     futures.add(one)
         except BaseException as error:
             self._run.end(error)
-            # What is under way ends by itself, since it cannot be interrupted; what waits is not started.
+            # Running pieces end by themselves, since it cannot be interrupted; what waits is not started.
             self._cluster.cancel(list(self._pieces), force=True)
             raise
 
     def _more(self) -> Iterator[Any]:
-        """Further pieces, as long as there are threads for them; workers come and go."""
+        """Submits further pieces while there are threads for them; workers may join and leave."""
         slots = max(1, sum(self._cluster.nthreads().values()))
         while len(self._pieces) < slots and (piece := self._run.schedule.take()) is not None:
             self._run.started(piece)
@@ -169,7 +169,7 @@ class _Driver:
 
 
 def _asked(cluster: Any, what: str, work: Any, config: RunConfig, *arguments: Any) -> Any:
-    """What a worker answers."""
+    """The result of a function on a worker."""
     name = f"marketpoints-{what}-{config.run}"
     return cluster.submit(work, config, *arguments, key=name, pure=False).result()
 
@@ -194,7 +194,7 @@ def _run_config(
     settings: Hidden[Mapping[str, Any]],
     budget: Hidden[str | None],
 ) -> RunConfig:
-    """What travels with every piece.
+    """The configuration that is sent with every piece.
 
     Raises:
         InvalidRequest: Something secret would.

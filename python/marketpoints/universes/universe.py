@@ -23,9 +23,9 @@ __all__ = ["Block", "Universe", "universe_of"]
 
 #: Arguments of a query that do not change what is archived, or belong to the run.
 NOT_HERE = {"coin", "sort", "include_forming", "max_weight"}
-#: Arguments that every series of a block has as they are.
+#: Arguments that every series of a block has unchanged.
 SHARED = tuple(name for name in QueryArguments.__annotations__ if name not in NOT_HERE)
-#: Lists that are crossed with one another.
+#: Lists that are combined with one another.
 CROSSED = ("type", "exchange", "symbol", "coin", "interval")
 KEYS = (*CROSSED, "markets", *SHARED)
 #: Keys at the top of a universe.
@@ -46,7 +46,7 @@ Subject: TypeAlias = tuple[tuple[str, ...], str | None, str | None, Mapping[str,
 
 @dataclass(frozen=True)
 class Block:
-    """Lists that are crossed with one another, and what all their series share.
+    """Lists that are combined with one another, and what all their series share.
 
     Attributes:
         where: The key's path, for errors: ``series[0]``, or empty for a universe of one block.

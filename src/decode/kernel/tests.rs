@@ -66,7 +66,7 @@ fn halfway(value: f64) -> String {
     format!("{:.30}", f64::midpoint(whole, next))
 }
 
-/// A long number of the usual kind, so that complete groups consist of it: 17 to 20 bytes with a dot anywhere, perhaps an exponent.
+/// A long number of the usual kind, to fill complete groups: 17 to 20 bytes with a dot, possibly an exponent.
 fn usual(random: &mut fastrand::Rng) -> String {
     let count = random.usize(16..20);
     let mut text: String = (0..count).map(|_| random.digit(10)).collect();
