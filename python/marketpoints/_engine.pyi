@@ -101,7 +101,7 @@ class ArrowTable:
     def __arrow_c_schema__(self) -> object:
         """A capsule ``arrow_schema``."""
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A capsule ``arrow_array_stream``; SelectionError where the columns cannot be told as requested."""
+        """A capsule ``arrow_array_stream``; SelectionError where the columns do not fit the requested schema."""
 
 @final
 class Columns:
@@ -115,7 +115,7 @@ class Columns:
         timestamps: npt.NDArray[np.int64],
         fields: Sequence[tuple[str, str, Any]],
     ) -> Columns:
-        """Columns from their parts, as :meth:`__reduce__` tells them; ValueError where they do not fit together.
+        """Columns from their parts, as :meth:`__reduce__` returns them; ValueError where they do not fit together.
 
         A field is a name, a kind and its values: an array, a list of texts, or the offsets and values of ragged rows.
         """
@@ -221,7 +221,7 @@ class Archive:
         With ``columns``, those alone, as far as they are there; heatmaps and volume profiles keep their levels.
         """
     def vintages(self, query: Query | None = None) -> list[dict[str, Any]]:
-        """What was kept of a query, or of all, and is told otherwise since, by key.
+        """Vintages of a query, or of all, by key: what was archived and has changed since.
 
         key, query (pairs), interval_seconds, windows (``Window``), and of each window known_from, replaced_at
         (``datetime64[ns]``) and rows.
@@ -289,7 +289,7 @@ class PlannedRequest:
 
     @property
     def url(self) -> str:
-        """The whole URL; the key is not in it."""
+        """The full URL, without the key."""
     @property
     def weight(self) -> int:
         """What it costs (section 8.2)."""
@@ -423,7 +423,7 @@ class Client:
         replace: bool,
         progress: _Tell | None = None,
     ) -> list[tuple[str, dict[str, Any]]]:
-        """As :meth:`sync` for what is there already; ``revisions`` tells what differs, ``replace`` keeps it."""
+        """As :meth:`sync` for windows that are archived; ``revisions`` has the changes, ``replace`` archives them."""
     def ask_again_async(
         self,
         query: Query,
@@ -568,7 +568,7 @@ class LocalService:
         ``keys`` is a file of them, or name, tier and key of each; ``access_log`` a file of JSON lines, ``-`` for
         standard error; ``grace`` the seconds that requests under way get to finish. ``strict_symbols`` None is True for
         the demo market and False for a store; ``any_block_size`` serves block sizes that are no multiple of the
-        recommended one; ``keep_requests`` is how many of the last requests :meth:`requests` tells;
+        recommended one; ``keep_requests`` is how many of the last requests :meth:`requests` returns;
         ``speed`` is how many times as fast its clock runs.
         """
     @property
@@ -660,7 +660,7 @@ class IngestReport:
         """Good rows read."""
     @property
     def problems(self) -> list[tuple[str, int, str, str]]:
-        """Bad rows: file, line (1 is the header; 0 is the whole file), what is wrong, column ("" is the whole row)."""
+        """Bad rows: file, line (1 is the header; 0 is the file), what is wrong, column ("" is the row)."""
 
 def openapi() -> str:
     """The description of every local service: OpenAPI 3.1, as JSON."""
@@ -711,7 +711,7 @@ def raster(
     NaN where no row stands, 0 where one has no level. ``levels`` are (N, 2), or (N, 3) with two volumes, which are
     added unless ``field`` names one; ``starts``, ``ends`` and ``window`` are Unix nanoseconds; ``step`` is the height
     of a level; ``size`` is width and height; ``reduce`` is ``max``, ``sum``, ``stack`` or ``last``; ``side`` is
-    ``both``, ``bids`` or ``asks``, told apart by ``split``, the bids of each row. Pictures of ``max`` and ``last`` are
+    ``both``, ``bids`` or ``asks``, by ``split``, the bids of each row. Pictures of ``max`` and ``last`` are
     read from ``packed``, the same levels, where that is given: the same pixels in less time.
     """
 
@@ -756,7 +756,7 @@ def regroup(
     """Levels added up in price buckets: offsets, levels (N, 2) and bids of each row."""
 
 def write_table(path: str, columns: Sequence[tuple[str, Any]]) -> None:
-    """Writes columns to a ``.parquet``, ``.csv`` or ``.json`` file, whole or not at all.
+    """Writes columns to a ``.parquet``, ``.csv`` or ``.json`` file, atomically.
 
     A column is a float64, int64 or datetime64[ns] array, or a list of strings and None.
     """

@@ -148,4 +148,4 @@ class MissingDependencyError(Error, ImportError):
 
 
 class UnsupportedStoreError(ArchiveError):
-    """An object store replaces what it was not told to, so that several writers of an archive would lose data there."""
+    """An object store ignores the conditions of writes, so that several writers of an archive would lose data there."""

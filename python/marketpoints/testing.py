@@ -18,7 +18,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """Where the whole history tells a moment otherwise than it was known then."""
+    """A value of a moment that differs between the full history and what was known then."""
 
     at: str
     """The moment, ISO 8601 in UTC."""
@@ -27,10 +27,10 @@ class Difference:
     then: Any
     """What was known at that moment."""
     later: Any
-    """What the whole history has for it."""
+    """Its value in the full history."""
 
     def __str__(self) -> str:
-        return f"at {self.at} {self.column} was {self.then}, the whole history has {self.later}"
+        return f"at {self.at} {self.column} was {self.then}, the full history has {self.later}"
 
 
 class LookaheadError(AssertionError):
@@ -58,16 +58,16 @@ def assert_no_lookahead(
     *,
     tolerance: float = 1e-9,
 ) -> None:
-    """Runs a function as of moments, and on the whole history: what it says of a moment must be the same.
+    """Runs a function as of moments, and on the full history: its values for a moment must be the same.
 
-    A row counts from its stamp: at 18:30 research code acts on the latest row at or before 18:30. With the whole
+    A row counts from its stamp: at 18:30 research code acts on the latest row at or before 18:30. With the full
     history at hand that row must be the one that stood there at 18:30, with the same values. A join by the start of
-    buckets, a centred window, a forming bucket and a mean over the whole sample all fail.
+    buckets, a centred window, a forming bucket and a mean over the full sample all fail.
 
     Args:
         function: Takes a client and returns what it makes of the data: a pandas frame or series indexed by time, or
             what has ``to_pandas`` (a result, a polars or Arrow frame, indexed by its first column of times).
-        service: A local service, which is asked as of each moment; its own moment is the whole history. Or a client of
+        service: A local service, which is asked as of each moment; its own moment is the full history. Or a client of
             any service, whose clock is set to each moment: what the service revised since then stays unseen.
         times: The moments. Those before the function's first row say nothing.
         tolerance: Relative difference of numbers that counts as equal: sums of windows that start elsewhere round
@@ -83,7 +83,7 @@ def assert_no_lookahead(
         raise InvalidRequest("times: give at least one moment")
     latest = service.now() if isinstance(service, LocalService) else service._live.now()
     if moments[-1] > latest:
-        raise InvalidRequest(f"times: {iso(moments[-1])} lies after the whole history, which ends at {iso(latest)}")
+        raise InvalidRequest(f"times: {iso(moments[-1])} lies after the end of the history, {iso(latest)}")
     whole = _run(function, service, latest)
     differences, compared = [], 0
     for moment in moments:

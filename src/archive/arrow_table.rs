@@ -1,5 +1,5 @@
-//! Tables ↔ Arrow batches as files hold them: doubles, whole numbers, lists and records are required, times and texts
-//! optional.
+//! Converts tables to and from Arrow batches as stored in files: doubles, integers, lists and records are required,
+//! times and strings optional.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::table::Table;
 use crate::columns::arrow::{UTC, times};
 use crate::columns::{Column, List, NO_TIME, RaggedRows};
 
-/// Stands for the fields of records that never had any: Parquet has no group without fields.
+/// Placeholder for the fields of records without fields: Parquet has no empty group.
 const NO_FIELDS: &str = "nothing";
-/// What Parquet calls the values of a list.
+/// Parquet's name for the values of a list.
 pub(super) const ELEMENT: &str = "element";
-/// What Parquet calls the group that repeats in a list.
+/// Parquet's name for the repeated group of a list.
 pub(super) const LIST: &str = "list";
 
-/// The columns of a table, without its rows.
+/// The Arrow schema of a table's columns.
 pub(super) fn schema(table: &Table) -> SchemaRef {
     Arc::new(Schema::new(table.iter().map(|(name, column)| field(name, column)).collect::<Fields>()))
 }
@@ -82,7 +82,7 @@ fn array(column: &Column, span: Range<usize>) -> Result<ArrayRef, ArrowError> {
     })
 }
 
-/// The offsets of some rows, from 0 again, and which values are theirs.
+/// The offsets of some rows, starting from 0, and the range of their values.
 fn within(offsets: &[i64], span: Range<usize>) -> (OffsetBuffer<i64>, Range<usize>) {
     let offsets = &offsets[span.start..=span.end];
     let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
@@ -90,12 +90,13 @@ fn within(offsets: &[i64], span: Range<usize>) -> (OffsetBuffer<i64>, Range<usiz
     (OffsetBuffer::new(moved.into()), first as usize..last as usize)
 }
 
-/// A column without rows of a type that files of this package have; `None` for another.
+/// An empty column of an Arrow type; `None` for a type that this package does not write.
 pub(super) fn empty(kind: &DataType) -> Option<Column> {
     column(arrow_array::new_empty_array(kind))
 }
 
-/// An array as a column, over the same memory where nobody else has it; `None` for a type that files of this package do not have.
+/// An array as a column, without a copy if the memory is not shared; `None` for a type that this package does not
+/// write.
 pub(super) fn column(array: ArrayRef) -> Option<Column> {
     Some(match array.data_type() {
         DataType::Float64 => Column::Float(numbers::<Float64Type>(array, f64::NAN)),
@@ -122,7 +123,7 @@ pub(super) fn column(array: ArrayRef) -> Option<Column> {
     })
 }
 
-/// The offsets from 0, and the values between the first and the last of them.
+/// The offsets starting from 0, and the values between the first and the last of them.
 fn parts(array: ArrayRef) -> Option<(Vec<i64>, ArrayRef)> {
     let (offsets, values) = match array.data_type() {
         DataType::LargeList(_) => {
@@ -143,10 +144,10 @@ fn parts(array: ArrayRef) -> Option<(Vec<i64>, ArrayRef)> {
     Some((moved, values.slice(first as usize, (last - first) as usize)))
 }
 
-/// The numbers of an array, with `missing` where there is none.
+/// The numbers of an array, with `missing` in place of nulls.
 fn numbers<T: arrow_array::ArrowPrimitiveType>(array: ArrayRef, missing: T::Native) -> Vec<T::Native> {
     let (_, values, nulls) = array.as_primitive::<T>().clone().into_parts();
-    drop(array); // so that the values are nobody else's
+    drop(array); // so that the memory of the values is not shared
     let mut values = owned(values);
     for row in nulls.iter().flat_map(|nulls| (0..nulls.len()).filter(|row| nulls.is_null(*row))) {
         values[row] = missing;
@@ -186,7 +187,7 @@ mod tests {
         offsets
     }
 
-    /// A table with a column of each kind, times and texts that are not there, odd doubles, and empty lists.
+    /// A table with a column of each kind, null times and strings, unusual doubles, and empty lists.
     fn sample() -> Table {
         let odd = [0.1 + 0.2, f64::NAN, -0.0, f64::INFINITY, f64::from_bits(0x7ff8_0000_dead_beef), 5e-324];
         let doubles = |count: usize| (0..count).map(|place| odd[place % odd.len()]).collect::<Vec<_>>();
@@ -261,7 +262,7 @@ mod tests {
         }
     }
 
-    /// What the package wrote before it wrote by way of Arrow: the files of `tests/parquet` are of that time.
+    /// Files written before the package used Arrow, in `tests/parquet`.
     #[test]
     fn files_of_earlier_versions_read_back_and_are_written_alike() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/parquet");
@@ -278,7 +279,7 @@ mod tests {
             assert!(column.append(more.clone()));
         }
         let path = folder.join("flat.parquet");
-        let (read, metadata) = read_parquet(&path).unwrap(); // its checksum is looked at
+        let (read, metadata) = read_parquet(&path).unwrap(); // verifies its checksum
         assert_same(&read, &twice);
         let written = parquet_bytes(&flat, &metadata).unwrap();
         assert_eq!(spelt_schema(&Bytes::from(written)), spelt_schema(&Bytes::from(std::fs::read(&path).unwrap())));
@@ -292,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The schema in the words of the format.
+    /// The schema in Parquet's notation.
     fn spelt_schema(bytes: &Bytes) -> String {
         let footer = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();
         let mut spelt = Vec::new();

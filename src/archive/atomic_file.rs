@@ -1,4 +1,4 @@
-//! Files appear whole or not at all.
+//! Writes files atomically: they appear complete or not at all.
 
 use std::ffi::OsStr;
 use std::fs::{DirEntry, File};
@@ -11,26 +11,26 @@ use tempfile::{NamedTempFile, TempPath};
 use super::error::ArchiveError;
 use super::regular_file::plain;
 
-/// How the names of files begin that are not whole yet; the name of the file to be follows, and letters and digits by chance.
+/// Prefix of the names of unfinished files; the final name and random characters follow.
 const UNFINISHED: &str = ".unfinished-";
-/// Letters and digits by chance.
+/// Number of random characters.
 const RANDOM: usize = 6;
-/// Longest name of a file that every usual file system takes, bytes.
+/// Longest file name that every common file system allows, in bytes.
 const LONGEST_NAME: usize = 255;
-/// How long an unfinished file must have lain untouched before it counts as left behind. A writer holds a lock on its own, but
-/// not every file system has locks.
+/// How long an unfinished file must be untouched to count as left behind. A writer locks its file, but not every file
+/// system has locks.
 const ABANDONED: Duration = Duration::from_secs(3_600);
-/// How a Parquet file begins.
+/// First bytes of a Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// A new file beside the place where it belongs. Dropped before it is put there, it is gone.
+/// A new file beside its final path. It is removed if dropped before it is finished.
 pub(super) struct Unfinished {
     pub(super) path: PathBuf,
     file: NamedTempFile,
 }
 
 impl Unfinished {
-    /// Begins a file, and the folders that it needs. What is no file is not written over.
+    /// Creates the file, and its folders if needed. Anything but a file at the final path is an error.
     pub(super) fn begin(path: &Path) -> Result<Self, ArchiveError> {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
         if let Ok(about) = std::fs::symlink_metadata(path)
@@ -43,12 +43,12 @@ impl Unfinished {
         let name = path.file_name().unwrap_or_default();
         sweep(folder, name, SystemTime::now());
         let file = NamedTempFile::with_prefix_in(prefix(name), folder).map_err(bad)?;
-        // Says that its writer runs. Where there are no locks, its age has to say it.
+        // Shows that the writer is alive. Without locks, the file's age has to show it.
         let _ = file.as_file().try_lock();
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// Where the bytes go.
+    /// The output.
     pub(super) fn out(&self) -> Result<BufWriter<File>, ArchiveError> {
         let file = self.file.as_file().try_clone().map_err(|error| self.bad(&error))?;
         Ok(BufWriter::with_capacity(1 << 16, file))
@@ -59,25 +59,26 @@ impl Unfinished {
         ArchiveError::new(&self.path, problem.to_string())
     }
 
-    /// Puts the file in place; all that was written must have been flushed.
+    /// Moves the file to its final path; everything written must have been flushed.
     pub(super) fn finish(self) -> Result<(), ArchiveError> {
         self.complete()?.place()
     }
 
-    /// The file with all that it is to hold, on the disk and closed; all that was written must have been flushed.
+    /// Syncs and closes the complete file; everything written must have been flushed.
     pub(super) fn complete(self) -> Result<Unplaced, ArchiveError> {
         let path = self.path;
         let bad = |error: std::io::Error| ArchiveError::new(&path, error.to_string());
         self.file.as_file().sync_all().map_err(bad)?;
         if let Some(permissions) = path.parent().and_then(permissions) {
-            // A temporary file is private; the finished one is as readable as its folder.
+            // A temporary file is private; the finished one gets the permissions usual in its folder.
             self.file.as_file().set_permissions(permissions).map_err(bad)?;
         }
         Ok(Unplaced { path, file: self.file.into_temp_path() })
     }
 }
 
-/// A whole file beside the place where it belongs, which holds the old one or none. Dropped before it is put there, it is gone.
+/// A complete file beside its final path, where the old file, if any, still is. It is removed if dropped before it is
+/// put in place.
 #[derive(Debug)]
 pub struct Unplaced {
     path: PathBuf,
@@ -85,17 +86,17 @@ pub struct Unplaced {
 }
 
 impl Unplaced {
-    /// Where it can be read until it is in its place.
+    /// Its path until it is put in place.
     pub fn path(&self) -> &Path {
         &self.file
     }
 
-    /// Where it belongs.
+    /// Its final path.
     pub fn destination(&self) -> &Path {
         &self.path
     }
 
-    /// Puts it in its place.
+    /// Moves it to its final path.
     ///
     /// # Errors
     /// The file system refuses it.
@@ -105,7 +106,7 @@ impl Unplaced {
     }
 }
 
-/// How the unfinished file of that name begins.
+/// Prefix of the unfinished files of that name.
 fn prefix(name: &OsStr) -> String {
     match name.to_str() {
         Some(name) if UNFINISHED.len() + name.len() + 1 + RANDOM <= LONGEST_NAME => format!("{UNFINISHED}{name}-"),
@@ -113,9 +114,8 @@ fn prefix(name: &OsStr) -> String {
     }
 }
 
-/// Removes what killed writers of the file of that name left in a folder, as of `now`: only what is named as this package
-/// names it, what nobody has written to for an hour, and whose writer is gone. What cannot be removed stays: it is in nobody's
-/// way.
+/// Removes unfinished files that killed writers of that name left in a folder, as of `now`: only files with this
+/// package's naming that were not written to for an hour and whose writer is gone. What cannot be removed is left.
 pub(crate) fn sweep(folder: &Path, name: &OsStr, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if is_left_behind(&entry, name, now) {
@@ -133,7 +133,7 @@ fn is_left_behind(entry: &DirEntry, name: &OsStr, now: SystemTime) -> bool {
     if !bare && !random.is_some_and(is_random) {
         return false;
     }
-    // Of a link this is about the link itself, which is never ours.
+    // For a link this is the link's own metadata, and a link is never ours.
     let Ok(about) = entry.metadata() else { return false };
     let idle = about.modified().ok().and_then(|touched| now.duration_since(touched).ok());
     if !about.is_file() || idle.is_none_or(|idle| idle < ABANDONED) {
@@ -141,21 +141,21 @@ fn is_left_behind(entry: &DirEntry, name: &OsStr, now: SystemTime) -> bool {
     }
     let Ok(mut file) = File::open(entry.path()) else { return false };
     if file.try_lock().is_err() {
-        return false; // its writer runs
+        return false; // its writer is alive
     }
-    // A bare name may be of any file, and of a text nothing shows that it is ours.
+    // A short name may belong to any file, and a text has no mark that it is ours.
     let is_text = !bare && Path::new(name).extension().is_none_or(|ending| ending != "parquet");
     let mut begin = Vec::new();
     is_text || file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut begin).is_ok_and(|_| MAGIC.starts_with(&begin))
 }
 
-/// Whether a text is what stands at the end of an unfinished file's name.
+/// Whether a text is the end of an unfinished file's name.
 pub(super) fn is_random(text: &str) -> bool {
     text.len() == RANDOM && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Lets `fill` write a new file beside `path` and puts it in place when it is complete. A failure, or the end of the
-/// process, leaves the old file or none. `fill` flushes what it wrote.
+/// Calls `fill` to write a new file beside `path` and moves it there when it is complete. After an error, or if the
+/// process ends, the old file, if any, is unchanged. `fill` must flush its writer.
 pub(super) fn write_whole(
     path: &Path,
     fill: impl FnOnce(BufWriter<File>) -> Result<(), String>,

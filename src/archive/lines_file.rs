@@ -1,4 +1,4 @@
-//! Text files that grow line by line: what a reader, or the next writer after one that was killed, finds are whole lines.
+//! Append-only text files: readers, and the next writer after one that was killed, only see complete lines.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::ArchiveError;
 use super::state_file::open_own_to_write;
 
-/// Bytes at the end of a file that are looked at when it is opened; no line is longer.
+/// Bytes at the end of a file that are read when it is opened; no line is longer.
 const TAIL: u64 = 1 << 20;
 
 /// A file that one writer at a time appends lines to.
@@ -18,19 +18,19 @@ pub struct LinesFile {
 }
 
 impl LinesFile {
-    /// Opens a file, or begins it, and its folders, with a header. A line without an end, which a killed writer left, is cut
-    /// off. Given are also the last lines that were there, without the header.
+    /// Opens a file, or creates it and its folders with a header. An incomplete last line, left by a killed writer, is
+    /// cut off. Also returns the last lines without the header.
     ///
     /// # Errors
-    /// It cannot be written, another writer has it, or it begins with something else than the header.
+    /// It cannot be written, another writer has it, or it starts with something other than the header.
     pub fn open(path: &Path, header: &str) -> Result<(Self, String), ArchiveError> {
         Self::taken(path, file_at(path)?, header)
     }
 
-    /// Opens a file some folders below a root, which may lie behind a link; none of these folders may be one.
+    /// Opens a file in folders below a root. The root may be behind a link; none of the folders may be one.
     ///
     /// # Errors
-    /// As [`Self::open`], and where a link leads elsewhere.
+    /// As [`Self::open`], and where one of the folders is a link.
     pub fn open_below(root: &Path, folders: &[&str], name: &str, header: &str) -> Result<(Self, String), ArchiveError> {
         let mut path = root.to_owned();
         for folder in folders {
@@ -46,14 +46,14 @@ impl LinesFile {
     }
 
     fn taken(path: &Path, file: File, header: &str) -> Result<(Self, String), ArchiveError> {
-        // Where there are no locks, whoever shares the file has to see to it.
+        // Without locks, whoever shares the file has to coordinate.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(ArchiveError::new(path, "another recording writes it; give each a folder of its own"));
         }
         Self::of(path, file, header)
     }
 
-    /// Adds a line to a file that several writers share: none keeps it.
+    /// Appends a line to a file that several writers share: it is only open for this line.
     ///
     /// # Errors
     /// As [`Self::open`] and [`Self::append`].
@@ -66,7 +66,7 @@ impl LinesFile {
     fn of(path: &Path, mut file: File, header: &str) -> Result<(Self, String), ArchiveError> {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
         let length = file.seek(SeekFrom::End(0)).map_err(bad)?;
-        // Before anything is cut off: it may be somebody's.
+        // Checked before anything is cut off, because the file may be someone else's.
         let mut first = vec![0; header.len().min(usize::try_from(length).unwrap_or(usize::MAX))];
         file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut first)).map_err(bad)?;
         if !header.as_bytes().starts_with(&first) {
@@ -81,7 +81,7 @@ impl LinesFile {
             opened.append(header.as_bytes())?;
             return Ok((opened, String::new()));
         }
-        // The newline that ends the header is found in any case.
+        // The newline that ends the header is always found.
         let begin = length.saturating_sub(TAIL).max(header.len().saturating_sub(1) as u64);
         let mut tail = Vec::new();
         opened.file.seek(SeekFrom::Start(begin)).and_then(|_| opened.file.read_to_end(&mut tail)).map_err(bad)?;
@@ -94,13 +94,13 @@ impl LinesFile {
         Ok((opened, String::from_utf8_lossy(&tail[first + 1..=last]).into_owned()))
     }
 
-    /// Adds whole lines, all of them or none.
+    /// Appends complete lines, all of them or none.
     ///
     /// # Errors
     /// The file cannot be written, such as on a full disk.
     pub fn append(&mut self, lines: &[u8]) -> Result<(), ArchiveError> {
         if let Err(error) = self.file.write_all(lines) {
-            // What fitted must not stay: the next line would be glued to it.
+            // A part that was written must not stay: the next line would be joined to it.
             let _ = self.cut();
             return Err(ArchiveError::new(&self.path, error.to_string()));
         }
@@ -108,7 +108,7 @@ impl LinesFile {
         Ok(())
     }
 
-    /// Cuts off what stands behind the whole lines.
+    /// Cuts off everything after the last complete line.
     fn cut(&mut self) -> Result<(), ArchiveError> {
         let cut = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
         cut.map(drop).map_err(|error| ArchiveError::new(&self.path, error.to_string()))
@@ -146,7 +146,7 @@ mod tests {
         file.append(b"5,6\n").unwrap();
         drop(file);
         assert_eq!(fs::read_to_string(&path).unwrap(), "a,b\n1,2\n3,4\n5,6\n");
-        // Killed within the header.
+        // Killed while writing the header.
         fs::write(&path, "a,").unwrap();
         assert_eq!(LinesFile::open(&path, HEADER).unwrap().1, "");
         assert_eq!(fs::read_to_string(&path).unwrap(), HEADER);

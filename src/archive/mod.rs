@@ -1,5 +1,4 @@
-//! Parquet: files that appear whole or not at all, and archives of points made of them, on disk or in an object store. No
-//! HTTP of its own.
+//! Parquet files that are written atomically, and archives of points made of them, on disk or in an object store.
 
 mod arrow_table;
 mod atomic_file;

@@ -1,4 +1,4 @@
-//! Parquet → tables, by way of Arrow. A damaged or foreign file is an error, never data.
+//! Reads Parquet into tables, through Arrow. A damaged or foreign file is an error, never data.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,13 +19,14 @@ use super::table::{CONTENT, Metadata, Table, content_hash};
 
 pub(super) type Parquet<T> = Result<T, ParquetError>;
 
-/// Most rows that are decoded at once: what a damaged footer claims must not be what is allocated.
+/// Most rows that are decoded at once: memory must not be allocated for what a damaged footer claims.
 const BATCH: usize = 1 << 18;
 
-/// Reads a whole file.
+/// Reads a file.
 ///
 /// # Errors
-/// The file is missing, truncated, damaged, no Parquet, or has columns that [`super::write_parquet`] does not write.
+/// The file is missing, truncated, damaged, not Parquet, or has columns of types that [`super::write_parquet`] does not
+/// write.
 pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
     let (table, metadata) = of_file(path, |file| read(file, |_| true, |_, _| true))?;
     let hash = metadata.iter().find(|(name, _)| name == CONTENT);
@@ -35,11 +36,11 @@ pub fn read_parquet(path: &Path) -> Result<(Table, Metadata), ArchiveError> {
     Ok((table, metadata))
 }
 
-/// Reads the groups of rows in which a column of whole numbers or times may have values in `[from, to)`: all rows that have
-/// such a value, and others beside them.
+/// Reads the row groups in which a column of integers or times may have values in `[from, to)`: all rows with such a
+/// value, and possibly others.
 ///
 /// # Errors
-/// As [`read_parquet`]; without its checksum, which is of the whole file.
+/// As [`read_parquet`]; the checksum is not verified, because it is that of the complete file.
 pub fn read_parquet_within(path: &Path, column: &str, from: i64, to: i64) -> Result<Table, ArchiveError> {
     let within = |footer: &ParquetMetaData, group: &RowGroupMetaData| match bounds(footer, group, column) {
         Some((least, most)) => least.is_none_or(|least| least < to) && most.is_none_or(|most| from <= most),
@@ -48,7 +49,7 @@ pub fn read_parquet_within(path: &Path, column: &str, from: i64, to: i64) -> Res
     Ok(of_file(path, |file| read(file, |_| true, within))?.0)
 }
 
-/// Reads only what a file carries beside its columns.
+/// Reads only a file's metadata.
 ///
 /// # Errors
 /// As [`read_parquet`], as far as the footer shows it.
@@ -56,15 +57,14 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, ArchiveError> {
     of_file(path, |file| Ok(pairs(&footer(&file)?)))
 }
 
-/// The hash of a file's values, as its footer has it.
+/// The hash of a file's values from its footer.
 #[cfg(feature = "service")]
 pub(crate) fn read_content_hash(path: &Path) -> Option<String> {
     let metadata = read_metadata(path).ok()?;
     metadata.into_iter().find(|(name, _)| name == CONTENT).map(|(_, hash)| hash)
 }
 
-/// The least value of a column of whole numbers or times, as the footer has it; `None` where the file has no rows or
-/// does not have it.
+/// The minimum of a column of integers or times from the footer; `None` if the file has no rows or no such statistic.
 ///
 /// # Errors
 /// As [`read_parquet`], as far as the footer shows it.
@@ -80,7 +80,7 @@ pub(super) fn metadata_of(bytes: &Bytes) -> Result<Metadata, String> {
     guarded(|| Ok(pairs(&footer(bytes)?)))
 }
 
-/// The columns that `wanted` names of a file's bytes, and the metadata.
+/// The columns selected by `wanted` from a file's bytes, and the metadata.
 pub(super) fn table_of(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<(Table, Metadata), String> {
     guarded(|| read(bytes, wanted, |_, _| true))
 }
@@ -90,7 +90,7 @@ fn of_file<T>(path: &Path, work: impl FnOnce(File) -> Parquet<T>) -> Result<T, A
     guarded(|| work(file)).map_err(|problem| ArchiveError::new(path, problem))
 }
 
-/// The library may panic on bytes that lie about themselves; a damaged file must not end the process.
+/// The library may panic on inconsistent bytes; a damaged file must not end the process.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Parquet<T>) -> Result<T, String> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done.map_err(|error| error.to_string()),
@@ -107,7 +107,7 @@ pub(super) fn pairs(footer: &ParquetMetaData) -> Metadata {
     pairs.into_iter().flatten().map(|pair| (pair.key.clone(), pair.value.clone().unwrap_or_default())).collect()
 }
 
-/// The least and the most of a column's values in a group of rows, as far as the footer has them.
+/// The minimum and the maximum of a column's values in a row group, if the footer has them.
 fn bounds(footer: &ParquetMetaData, group: &RowGroupMetaData, column: &str) -> Option<(Option<i64>, Option<i64>)> {
     let fields = footer.file_metadata().schema_descr();
     let place = (0..fields.num_columns()).find(|&place| fields.column(place).name() == column)?;
@@ -117,13 +117,13 @@ fn bounds(footer: &ParquetMetaData, group: &RowGroupMetaData, column: &str) -> O
     }
 }
 
-/// The columns that `wanted` names, of the groups of rows that `within` takes.
+/// The columns selected by `wanted`, of the row groups selected by `within`.
 fn read(
     from: impl ChunkReader + 'static,
     wanted: impl Fn(&str) -> bool,
     within: impl Fn(&ParquetMetaData, &RowGroupMetaData) -> bool,
 ) -> Parquet<(Table, Metadata)> {
-    // As the file's own schema has them: a schema of Arrow's beside it is nothing that this package writes.
+    // By the file's own schema: an embedded Arrow schema is not written by this package.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(from, options)?;
     let footer = builder.metadata().clone();
@@ -181,7 +181,7 @@ mod tests {
             assert!(name == expected && both.append(values.clone()));
             assert!((0..3).all(|row| both.same(row, row + 3)), "{name}");
         }
-        // Nothing but the file is left in its folder.
+        // Only the file is left in its folder.
         assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
@@ -243,7 +243,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &bytes).unwrap();
-            // A bit of what nobody reads (a statistic, say) may flip; a value never.
+            // A bit that is never read (such as a statistic) may flip; a value never.
             assert!(read_parquet(&path).map_or(true, |(table, _)| table == expected), "bit {bit}");
         }
     }

@@ -1,6 +1,5 @@
-//! Parquet → numbers in their places: the values of a column go where the caller wants them, a few thousand at a time, without
-//! a whole column beside them. Only of columns of numbers, times and lists of doubles as this package writes them; whoever
-//! meets another reads the file as a table (`parquet_read`).
+//! Reads Parquet columns directly into the caller's buffers, a few thousand values at a time. Only for columns of
+//! numbers, times and lists of doubles as this package writes them; other files are read as tables (`parquet_read`).
 
 use std::ops::Range;
 
@@ -20,12 +19,12 @@ use super::parquet_read::{Parquet, guarded, pairs};
 use super::table::Metadata;
 use crate::columns::NO_TIME;
 
-/// Values that are decoded at once: they stay in the processor's caches until they are in their place.
+/// Values that are decoded at once: few enough for the CPU caches.
 const STRIPE: usize = 1 << 12;
-/// Values that a byte of a file may stand for: what a damaged footer claims must not be what is allocated.
+/// Most values per byte of a file: memory must not be allocated for what a damaged footer claims.
 const MOST_A_BYTE: usize = 1 << 12;
 
-/// What a column holds.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ParquetKind {
     Float,
@@ -38,10 +37,10 @@ pub(super) enum ParquetKind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf {
     place: usize,
-    /// Level at which there is a value.
+    /// Definition level of a value.
     depth: i16,
     pub(super) kind: ParquetKind,
-    /// Values at most: of lists, an empty one counts as well.
+    /// Most values; empty lists count as one.
     pub(super) values: usize,
 }
 
@@ -51,7 +50,7 @@ pub(super) struct ParquetValues {
 }
 
 impl ParquetValues {
-    /// The columns of a file's bytes; `None` where the file is damaged, or claims more than such a file can hold.
+    /// The columns of a file's bytes; `None` if the file is damaged, or claims more than such a file can hold.
     pub(super) fn open(bytes: Bytes) -> Option<Self> {
         let most = bytes.len().saturating_mul(MOST_A_BYTE);
         let file = guarded(|| SerializedFileReader::new(bytes)).ok()?;
@@ -62,7 +61,7 @@ impl ParquetValues {
         each.iter().all(|values| *values <= most).then_some(Self { file })
     }
 
-    /// The same of which pages may be left out: their places are read as well.
+    /// The same with the page index, so that pages can be skipped.
     pub(super) fn open_by_pages(bytes: Bytes) -> Option<Self> {
         let options = ReadOptionsBuilder::new().with_page_index().build();
         Some(Self { file: guarded(|| SerializedFileReader::new_with_options(bytes, options)).ok()? })
@@ -76,7 +75,7 @@ impl ParquetValues {
         self.file.metadata().file_metadata().num_rows() as usize
     }
 
-    /// The column of that name; `None` where there is none, or one of a kind that is not read so.
+    /// The column of that name; `None` if there is none, or its type is not supported here.
     pub(super) fn leaf(&self, name: &str) -> Option<Leaf> {
         let schema = self.file.metadata().file_metadata().schema_descr();
         let place = (0..schema.num_columns()).find(|&place| schema.column(place).path().parts()[0] == name)?;
@@ -91,7 +90,7 @@ impl ParquetValues {
         Some(Leaf { place, depth: column.max_def_level(), kind, values: values.sum() })
     }
 
-    /// Some rows of a column of doubles; NaN where there is none.
+    /// Some rows of a column of doubles; NaN for nulls.
     pub(super) fn floats(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [f64]) -> Result<(), String> {
         guarded(|| {
             if self.is_plain(leaf) {
@@ -102,14 +101,14 @@ impl ParquetValues {
         })
     }
 
-    /// Some rows of a column of whole numbers or of times.
+    /// Some rows of a column of integers or times.
     pub(super) fn integers(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [i64]) -> Result<(), String> {
         let missing = if leaf.kind == ParquetKind::Time { NO_TIME } else { 0 };
         guarded(|| self.flat::<Int64Type>(leaf, rows, missing, out))
     }
 
-    /// Some rows of columns of lists that are of the same lengths, woven: the first value of each, the second of each, and so
-    /// on. `ends` takes where each row ends. Gives the number of values.
+    /// Some rows of list columns with equal lengths, interleaved: the first value of each, the second of each, and so
+    /// on. `ends` receives the end of each row. Returns the number of values.
     pub(super) fn lists(
         &self,
         leaves: &[Leaf],
@@ -120,9 +119,9 @@ impl ParquetValues {
         guarded(|| self.woven(leaves, rows, ends, out))
     }
 
-    /// Whether the pages of a column are its doubles one after the other, and nothing else.
+    /// Whether the pages of a column are plain doubles without nulls.
     fn is_plain(&self, leaf: &Leaf) -> bool {
-        // How levels are spelled (RLE) is named too where there are none.
+        // The encoding of levels (RLE) is listed even if there are none.
         let plain = |group: &RowGroupMetaData| {
             let mut encodings = group.column(leaf.place).encodings();
             encodings.all(|encoding| matches!(encoding, Encoding::PLAIN | Encoding::RLE))
@@ -130,15 +129,15 @@ impl ParquetValues {
         leaf.depth == 0 && leaf.kind == ParquetKind::Float && self.file.metadata().row_groups().iter().all(plain)
     }
 
-    /// Some rows of such a column: each page goes to its place at once.
+    /// Some rows of such a column, copied page by page.
     fn plain(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [f64]) -> Parquet<()> {
         const WIDTH: usize = size_of::<f64>();
         let mut out = out;
         for (group, rows) in self.groups(rows) {
             let mut pages = self.file.get_row_group(group)?.get_column_page_reader(leaf.place)?;
-            let mut first = 0; // the row with which the next page begins
+            let mut first = 0; // the first row of the next page
             while first < rows.end {
-                let known = pages.peek_next_page()?.and_then(|page| page.num_rows.or(page.num_levels)); // a value each
+                let known = pages.peek_next_page()?.and_then(|page| page.num_rows.or(page.num_levels)); // one per value
                 if let Some(count) = known.filter(|count| first + count <= rows.start) {
                     pages.skip_next_page()?;
                     first += count;
@@ -232,7 +231,7 @@ impl ParquetValues {
         if ends.is_empty() { Ok(done) } else { Err(misfit()) }
     }
 
-    /// The groups of rows in which some rows lie, and which rows of each.
+    /// The row groups that contain some rows, and which rows of each.
     fn groups(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut start = 0;
         self.file.metadata().row_groups().iter().enumerate().filter_map(move |(group, about)| {
@@ -243,7 +242,7 @@ impl ParquetValues {
         })
     }
 
-    /// A column in a group of rows, from one of them on.
+    /// A column of a row group, from one of its rows on.
     fn column<T: DataType>(&self, group: usize, leaf: &Leaf, from: usize) -> Parquet<ColumnReaderImpl<T>> {
         let group = self.file.get_row_group(group)?;
         let mut column = get_typed_column_reader::<T>(group.get_column_reader(leaf.place)?);
@@ -251,7 +250,7 @@ impl ParquetValues {
     }
 }
 
-/// Some rows of lists: their values, and the levels that say where each row begins.
+/// Some rows of lists: their values, and the levels that show where each row begins.
 #[derive(Default)]
 struct Stripe {
     values: Vec<f64>,
@@ -268,9 +267,9 @@ impl Stripe {
         Ok(column.read_records(rows, depths, repeats, &mut self.values)?.0)
     }
 
-    /// Where each row ends, counted from the first value; `false` where there are not so many rows.
+    /// The end of each row, counted from the first value; `false` if there are too few rows.
     fn ends(&self, depth: i16, ends: &mut [i64]) -> bool {
-        /// Levels of which most begin no row are looked at together.
+        /// Levels that mostly begin no row are handled together.
         const TOGETHER: usize = 32;
         let no_row_is_empty = self.values.len() == self.repeats.len();
         let (mut places, mut values) = (ends.iter_mut(), 0);
@@ -298,7 +297,7 @@ impl Stripe {
         self.repeats == other.repeats && self.depths == other.depths && self.values.len() == other.values.len()
     }
 
-    /// Puts the values in their places among those of other columns.
+    /// Interleaves the values with those of other columns.
     fn place(&self, out: &mut [f64], number: usize, width: usize) {
         if width == 1 {
             return out.copy_from_slice(&self.values);
@@ -309,7 +308,7 @@ impl Stripe {
     }
 }
 
-/// What a column holds, as its type says.
+/// The type of a column from its schema.
 fn kind(column: &ColumnDescriptor) -> Option<ParquetKind> {
     let parts: Vec<&str> = column.path().parts().iter().map(String::as_str).collect();
     let bare = column.logical_type_ref().is_none() && column.converted_type() == ConvertedType::NONE;
@@ -368,7 +367,7 @@ mod tests {
         for (column, (name, width)) in [("number", 1), ("list", 4)].into_iter().enumerate() {
             let pages = index.page_locations(column).unwrap();
             assert!(pages.len() > 2, "{name}");
-            // The second page turns to nonsense: its rows cannot be read, and those before and after can.
+            // The second page becomes invalid: its rows cannot be read, those before and after can.
             let (page, next) = (&pages[1], &pages[2]);
             let mut damaged = whole.clone();
             let start = page.offset as usize;
@@ -400,7 +399,7 @@ mod tests {
         let whole = bytes();
         assert!(ParquetValues::open(Bytes::from(whole.clone())).is_some());
         assert!(ParquetValues::open(Bytes::copy_from_slice(&whole[..whole.len() / 2])).is_none());
-        // More rows than there are.
+        // More rows than exist.
         let values = ParquetValues::open(Bytes::from(whole)).unwrap();
         let number = values.leaf("number").unwrap();
         assert!(values.floats(&number, 0..ROWS + 1, &mut vec![0.0; ROWS + 1]).is_err());

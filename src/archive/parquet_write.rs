@@ -1,4 +1,4 @@
-//! Tables → Parquet, by way of Arrow: lists are Parquet's own (`LIST`), so that every reader sees them as lists.
+//! Writes tables as Parquet, through Arrow. Lists are Parquet's own (`LIST`), so that every reader sees them as lists.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -20,39 +20,39 @@ use super::error::ArchiveError;
 use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
 use crate::columns::Column;
 
-/// Rows of a row group: readers skip or share out whole groups.
+/// Rows of a row group: readers skip or distribute complete groups.
 const GROUP: usize = 1 << 20;
-/// Rows that are laid out for the library at once: copies of so many stay in the processor's caches.
+/// Rows that are converted for the library at once: few enough for the CPU caches.
 const BATCH: usize = 1 << 14;
 
-/// How hard zstd tries: its own middle. Against the lowest level, files are up to a third smaller and read as fast.
+/// Compression level of zstd: its default. Against the lowest level, files are up to a third smaller and read as fast.
 const LEVEL: i32 = 3;
-/// Values by which a column is judged.
+/// Number of values that are sampled per column.
 const SAMPLE: usize = 1 << 13;
 
-/// Writes a table to a Parquet file that appears whole or not at all.
+/// Writes a table to a Parquet file, atomically.
 ///
-/// Doubles are required DOUBLE (NaN stays NaN), whole numbers required INT64, times optional INT64 of the logical type
-/// `TIMESTAMP(NANOS, UTC)`, strings optional UTF-8; compression is zstd. A hash of the values goes into the metadata, so
-/// that [`super::read_parquet`] tells a flipped bit from data.
+/// Doubles are required DOUBLE (NaN stays NaN), integers required INT64, times optional INT64 of the logical type
+/// `TIMESTAMP(NANOS, UTC)`, strings optional UTF-8; compression is zstd. The metadata contains a hash of the values, by
+/// which [`super::read_parquet`] detects flipped bits.
 ///
 /// # Errors
-/// The file cannot be written, or the columns are ragged or of different lengths.
+/// The file cannot be written, or the columns are ragged or differ in length.
 pub fn write_parquet(path: &Path, table: &Table, metadata: &Metadata) -> Result<(), ArchiveError> {
     let mut writer = ParquetWriter::begin(path, table)?;
     writer.push(table)?;
     writer.finish(metadata)
 }
 
-/// A table, which may have lists, as the bytes of a Parquet file. The columns are of one length.
+/// A table, with or without lists, as the bytes of a Parquet file. All columns have the same length.
 pub(super) fn parquet_bytes(table: &Table, metadata: &Metadata) -> Result<Vec<u8>, ParquetError> {
     let mut writer = TableWriter::begin(Vec::new(), table)?;
     writer.push(table)?;
     writer.finish(metadata)
 }
 
-/// A Parquet file as [`write_parquet`] writes it, of a table that comes in parts. It appears when it is finished; dropped
-/// before, it leaves nothing.
+/// Writes a table in parts, in the format of [`write_parquet`]. The file appears when it is finished; dropped before,
+/// it leaves nothing.
 pub struct ParquetWriter {
     file: Unfinished,
     writer: TableWriter<BufWriter<File>>,
@@ -60,10 +60,10 @@ pub struct ParquetWriter {
 }
 
 impl ParquetWriter {
-    /// Begins a file of tables with the columns of `like`.
+    /// Creates a file for tables with the columns of `like`.
     ///
     /// # Errors
-    /// The file cannot be made, or a column is ragged.
+    /// The file cannot be created, or a column is ragged.
     pub fn begin(path: &Path, like: &Table) -> Result<Self, ArchiveError> {
         rows(path, like)?;
         let file = Unfinished::begin(path)?;
@@ -74,14 +74,14 @@ impl ParquetWriter {
     /// Adds rows; the columns are those of `like`.
     ///
     /// # Errors
-    /// The file cannot be written, or the columns are of different lengths.
+    /// The file cannot be written, or the columns differ in length.
     pub fn push(&mut self, part: &Table) -> Result<(), ArchiveError> {
         rows(&self.file.path, part)?;
         self.hash.update(part);
         self.writer.push(part).map_err(|error| self.file.bad(&error))
     }
 
-    /// Completes the file and puts it in place.
+    /// Completes the file and moves it to its path.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -89,7 +89,7 @@ impl ParquetWriter {
         self.complete(metadata)?.place()
     }
 
-    /// Completes the file, which is then put in its place by itself.
+    /// Completes the file; the caller then puts it in place.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -102,7 +102,7 @@ impl ParquetWriter {
     }
 }
 
-/// Parquet of tables with the same columns, into anything that takes bytes.
+/// Writes tables with the same columns as Parquet.
 struct TableWriter<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
@@ -117,14 +117,15 @@ impl<W: Write + Send> TableWriter<W> {
         for (name, column) in like {
             let one = || ColumnPath::from(name.as_str());
             match column {
-                // Times hardly repeat, but their steps are small: half the size and a third of the time of a dictionary.
+                // Times hardly repeat, but their differences are small: half the size and a third of the time of a
+                // dictionary.
                 Column::Time(_) | Column::Int(_) => {
                     properties = properties
                         .set_column_dictionary_enabled(one(), false)
                         .set_column_encoding(one(), Encoding::DELTA_BINARY_PACKED);
                 }
-                // A dictionary of values that do not repeat is a second column, and its codes hide from the compression
-                // that digits do repeat: such files are a quarter larger, and slower to read.
+                // A dictionary of values that do not repeat is a second column, and its codes hide repeated digits from
+                // the compression: such files are a quarter larger, and slower to read.
                 Column::Float(values) if !repeat(values) => {
                     properties = properties.set_column_dictionary_enabled(one(), false);
                 }
@@ -135,14 +136,14 @@ impl<W: Write + Send> TableWriter<W> {
                 _ => {}
             }
         }
-        // The file is plain Parquet: it carries no schema of Arrow's beside its own.
+        // The file is plain Parquet, without an embedded Arrow schema.
         let options = ArrowWriterOptions::new().with_properties(properties.build());
         let options = options.with_skip_arrow_metadata(true).with_schema_root("points".to_owned());
         let schema = schema(like);
         Ok(Self { writer: ArrowWriter::try_new_with_options(out, schema.clone(), options)?, schema })
     }
 
-    /// Adds rows, as row groups of their own.
+    /// Appends rows, as row groups of their own.
     fn push(&mut self, part: &Table) -> Result<(), ParquetError> {
         let rows = part.first().map_or(0, |(_, column)| column.len());
         for start in (0..rows).step_by(BATCH) {
@@ -159,7 +160,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Whether most of some values are others of them again, by the first ones.
+/// Whether most values repeat others, judged by the first ones.
 fn repeat(values: &[f64]) -> bool {
     let sample = &values[..values.len().min(SAMPLE)];
     sample.iter().map(|value| value.to_bits()).collect::<HashSet<u64>>().len() * 2 <= sample.len()

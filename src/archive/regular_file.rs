@@ -1,35 +1,35 @@
-//! Files that users name, opened so that nothing waits: whoever opens a named pipe that nobody writes waits for ever, and
-//! so does whoever reads one.
+//! Opens files that users name without blocking: opening, or reading, a named pipe without a writer would block
+//! forever.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Largest file of settings (keys, certificates, a dialect): what is larger is none.
+/// Largest file of settings (keys, certificates, a dialect).
 const LARGEST: u64 = 16 << 20;
-/// Where a process finds what it has open: a pipe there has a writer, such as a shell's `<(…)`.
+/// Paths of a process's own open files: a pipe there has a writer, such as a shell's `<(…)`.
 const OWN: [&str; 3] = ["/dev/fd/", "/dev/stdin", "/proc/self/fd/"];
 
-/// Opens a file to be read.
+/// Opens a file for reading.
 ///
 /// # Errors
-/// It cannot be opened, or it is a folder, a named pipe, a socket or a device; none of them is waited for.
+/// It cannot be opened, or it is a folder, a named pipe, a socket or a device. Never blocks.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     open_plain_with(OpenOptions::new().read(true), path)
 }
 
-/// As [`open_plain`], with options of one's own.
+/// As [`open_plain`], with options.
 pub fn open_plain_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     open_regular(options, path, true)
 }
 
-/// The same, through links or not.
+/// The same, following links or not.
 pub(super) fn open_regular(options: &mut OpenOptions, path: &Path, links: bool) -> io::Result<File> {
     let file = open_at_once(options, path, links)?;
     plain(&file.metadata()?).map(|()| file)
 }
 
-/// Opens what need not be a file, without waiting for whoever has its other end; through links or not.
+/// Opens anything without blocking, following links or not.
 fn open_at_once(options: &mut OpenOptions, path: &Path, links: bool) -> io::Result<File> {
     #[cfg(unix)]
     {
@@ -38,14 +38,14 @@ fn open_at_once(options: &mut OpenOptions, path: &Path, links: bool) -> io::Resu
     }
     #[cfg(not(unix))]
     let _ = links;
-    // What cannot be opened at all (a socket) says so in the system's words; what it is says more.
+    // For something that cannot be opened at all (a socket), its type is a better message than the system's.
     options.open(path).map_err(|error| match std::fs::metadata(path).map(|about| plain(&about)) {
         Ok(Err(strange)) => strange,
         _ => error,
     })
 }
 
-/// Refuses what is no file.
+/// Refuses anything but a file.
 pub(crate) fn plain(about: &Metadata) -> io::Result<()> {
     if about.is_file() {
         return Ok(());
@@ -86,22 +86,22 @@ pub fn read_settings(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// As [`read_settings`], of a text.
+/// As [`read_settings`], as text.
 ///
 /// # Errors
-/// As there, and for what is no UTF-8.
+/// As [`read_settings`], and for invalid UTF-8.
 pub fn read_settings_text(path: &Path) -> io::Result<String> {
     let text = String::from_utf8(read_settings(path)?);
     text.map_err(|_| io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8"))
 }
 
-/// Opens a file to append to, made where there is none; a pipe that somebody reads is one too.
+/// Opens a file for appending, creating it if needed; a pipe with a reader is accepted too.
 ///
 /// # Errors
-/// It cannot be opened; it is a folder, a socket, or a pipe that nobody reads.
+/// It cannot be opened, or it is a folder, a socket, or a pipe without a reader.
 pub fn open_log(path: &Path) -> io::Result<File> {
     let file = open_at_once(OpenOptions::new().create(true).append(true), path, true)?;
-    // From here on a slow reader is waited for.
+    // From here on writes wait for a slow reader.
     #[cfg(unix)]
     {
         use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};

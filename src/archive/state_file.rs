@@ -1,5 +1,5 @@
-//! Files of the package's own that are opened and changed where they lie. What lies there must be a file, and nothing else's: a
-//! link or a second name would lead what is written into a file that is not ours, and a pipe would hold whoever opens it.
+//! Files of the package's own that are modified in place. They must be regular files with a single name: through a link
+//! or a second name, a write would change someone else's file, and opening a pipe could block.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -18,10 +18,10 @@ pub(crate) fn open_own(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().read(true))
 }
 
-/// Opens a file for reading and writing, and makes it where it is not there; with `private` only for its user.
+/// Opens a file for reading and writing, and creates it if needed; if `private`, only for its user.
 ///
 /// # Errors
-/// Also for what has another name elsewhere, which would be written too.
+/// Also for a file with a second name (a hard link), which would be changed too.
 pub(crate) fn open_own_to_write(path: &Path, private: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -39,7 +39,7 @@ pub(crate) fn open_own_to_write(path: &Path, private: bool) -> io::Result<File> 
     Ok(file)
 }
 
-/// What lies at a path where a file belongs, and what mends it; `None` where there is a file, or nothing.
+/// What is wrong at a file's path, with the remedy; `None` for a file, or nothing.
 pub(crate) fn is_foreign(path: &Path) -> Option<&'static str> {
     let about = fs::symlink_metadata(path).ok()?;
     if about.file_type().is_symlink() {
@@ -48,7 +48,7 @@ pub(crate) fn is_foreign(path: &Path) -> Option<&'static str> {
     (!about.is_file()).then_some(NO_FILE)
 }
 
-/// Whether an open file is still the one of that name.
+/// Whether an open file is still the one at that path.
 #[cfg(unix)]
 pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -65,7 +65,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     if let Some(problem) = is_foreign(path) {
         return Err(foreign(problem));
     }
-    // Whatever was put there since the look is refused too.
+    // Something that was put there since the check is refused too.
     open_regular(options, path, false)
 }
 
@@ -86,7 +86,7 @@ mod tests {
         std::os::unix::fs::symlink(at("nothing"), at("dangling")).unwrap();
         fs::hard_link(at("foreign"), at("second")).unwrap();
         fs::create_dir(at("folder")).unwrap();
-        // No child process: for a moment it would hold the locks of the tests beside this one.
+        // No child process: for a moment it would inherit the locks of concurrent tests.
         rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
         for (name, words) in
             [("link", "a link"), ("dangling", "a link"), ("second", "hard link"), ("folder", "no file")]

@@ -1,4 +1,4 @@
-//! A flat table: what a file holds.
+//! Flat tables, as files contain them.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 
 use crate::columns::Column;
 
-/// Named columns of one length. Only doubles, whole numbers, times and strings lie flat.
+/// Named columns of equal length. Only doubles, integers, times and strings are flat.
 pub type Table = Vec<(String, Column)>;
 
-/// Names and values that a file carries beside its columns.
+/// Names and values of a file's metadata.
 pub type Metadata = Vec<(String, String)>;
 
-/// Metadata key: hash of what a file holds, so that a flipped bit is told from data.
+/// Metadata key: hash of a file's content, by which flipped bits are detected.
 pub(super) const CONTENT: &str = "marketpoints.content_sha256";
 
 /// Hash of a table's names, kinds and values, which may come in parts.
@@ -23,7 +23,7 @@ pub(super) struct ContentHash {
 }
 
 impl ContentHash {
-    /// The next rows of the same columns.
+    /// Adds the next rows of the same columns.
     pub(super) fn update(&mut self, part: &Table) {
         if self.columns.is_empty() {
             self.columns = part.iter().map(|(name, _)| (name.clone(), Sha256::new())).collect();
@@ -73,7 +73,7 @@ fn update(hasher: &mut Sha256, column: &Column) {
     }
 }
 
-/// Hashes values a page at a time: one call for each would cost more than the hash.
+/// Hashes a page of values at a time: one call per value would cost more than the hash.
 fn words<T: Copy>(hasher: &mut Sha256, values: &[T], bytes: impl Fn(T) -> [u8; 8]) {
     let mut page = [0; 4096];
     for values in values.chunks(page.len() / 8) {
@@ -84,14 +84,14 @@ fn words<T: Copy>(hasher: &mut Sha256, values: &[T], bytes: impl Fn(T) -> [u8; 8
     }
 }
 
-/// Hash of a whole table.
+/// Hash of a complete table.
 pub(super) fn content_hash(table: &Table) -> String {
     let mut hash = ContentHash::default();
     hash.update(table);
     hash.finish()
 }
 
-/// Number of rows, once the columns are known to be flat and of one length.
+/// Number of rows, after checking that the columns are flat and of equal length.
 pub(super) fn rows(path: &Path, table: &Table) -> Result<usize, ArchiveError> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
     for (name, column) in table {

@@ -1,4 +1,4 @@
-//! Tables → text: CSV and JSON.
+//! Writes tables as text: CSV and JSON.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,17 +12,17 @@ use super::table::{Table, rows};
 use crate::clock::UnixNanos;
 use crate::columns::{Column, NO_TIME};
 
-/// How a table is spelt as text. Times are ISO 8601 in UTC; doubles read back exactly.
+/// A text format. Times are ISO 8601 in UTC; doubles are read back exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextFormat {
-    /// A header and a line a row; what is not there (NaN, no time, no string) is an empty field.
+    /// A header and a line per row; a missing value (NaN, no time, no string) is an empty field.
     Csv,
-    /// A list of objects, one a line; what is not there, and what JSON has no number for, is null.
+    /// A list of objects, one per line; a missing value, or one that JSON has no number for, is null.
     Json,
 }
 
 impl TextFormat {
-    /// The format of that name, which is also how its files end.
+    /// The format of that name, which is also the files' extension.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "csv" => Some(Self::Csv),
@@ -39,10 +39,10 @@ impl TextFormat {
     }
 }
 
-/// Writes a table to a text file that appears whole or not at all.
+/// Writes a table to a text file, atomically.
 ///
 /// # Errors
-/// The file cannot be written, or the columns are ragged or of different lengths.
+/// The file cannot be written, or the columns are ragged or differ in length.
 pub fn write_text(path: &Path, table: &Table, format: TextFormat) -> Result<(), ArchiveError> {
     let rows = rows(path, table)?;
     write_whole(path, |out| format.spell(table, rows, out))
@@ -51,7 +51,7 @@ pub fn write_text(path: &Path, table: &Table, format: TextFormat) -> Result<(), 
 /// A table as text.
 ///
 /// # Errors
-/// The columns are ragged or of different lengths.
+/// The columns are ragged or differ in length.
 pub fn table_text(table: &Table, format: TextFormat) -> Result<Vec<u8>, ArchiveError> {
     let nowhere = Path::new("table");
     let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! The archive: reading without a client. Writing is the clients'.
+//! The archive: reading without a client. Writing goes through clients.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ impl Archive {
 
     #[getter]
     fn path(&self) -> &OsStr {
-        self.0.path().as_os_str() // a path of Python would take `//` for `/`
+        self.0.path().as_os_str() // a Python path would collapse `//` to `/`
     }
 
     #[getter]
@@ -66,7 +66,7 @@ impl Archive {
         Columns::hand_over(py, series)
     }
 
-    /// What was kept of a query, or of all, and is told otherwise since.
+    /// Vintages of a query, or of all.
     #[pyo3(signature = (query = None))]
     fn vintages<'py>(&self, py: Python<'py>, query: Option<&Query>) -> PyResult<Bound<'py, PyList>> {
         let requests = query.map(|query| query.0.clone());
@@ -85,7 +85,7 @@ impl Archive {
         Ok(list)
     }
 
-    /// What was never asked of a query, by key.
+    /// The windows of a query that were never downloaded, by key.
     fn missing<'py>(&self, py: Python<'py>, query: &Query) -> PyResult<Bound<'py, PyList>> {
         let request = query.0.clone();
         let found = self.beside(py, move |archive| client::missing(archive, &request))?;
@@ -96,14 +96,14 @@ impl Archive {
         Ok(list)
     }
 
-    /// The time of the first row that is kept of a query, or of the last; None where there is none.
+    /// The time of the first or the last archived row of a query; None where there is none.
     fn edge<'py>(&self, py: Python<'py>, query: &Query, last: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (request, edge) = (query.0.clone(), if last { Edge::Last } else { Edge::First });
         let found = self.beside(py, move |archive| client::edge(archive, &request, edge))?;
         found.map(|time| moment(py, time)).transpose()
     }
 
-    /// Drops what was replaced by a moment, of a query or of all; files, bytes and rows that went.
+    /// Drops vintages replaced by a moment, of a query or of all; returns the files, bytes and rows removed.
     #[pyo3(signature = (before, query = None))]
     fn compact(&self, py: Python<'_>, before: f64, query: Option<&Query>) -> PyResult<(usize, u64, u64)> {
         let (archive, requests) = (self.0.clone(), query.map(|query| query.0.clone()));
@@ -118,21 +118,22 @@ impl Archive {
         Ok((files, bytes, rows))
     }
 
-    /// The first bucket start that is kept of a query, Unix seconds; None where there is none.
+    /// The first archived bucket start of a query, Unix seconds; None where there is none.
     fn first_kept(&self, py: Python<'_>, query: &Query) -> PyResult<Option<i64>> {
         let request = query.0.clone();
         let first = self.beside(py, move |archive| first_kept(archive, &request))?;
         Ok(first.map(|second| second.0))
     }
 
-    /// The keys of what is kept of queries of one symbol each; None for what cannot be kept, and while nothing is kept.
+    /// The archive keys of queries of one symbol each; None for what cannot be archived, and while the archive is
+    /// empty.
     fn keys(&self, py: Python<'_>, queries: Vec<PyRef<'_, Query>>) -> PyResult<Vec<Option<String>>> {
         let Some(source) = self.source(py)? else { return Ok(vec![None; queries.len()]) };
         let key = |query: &PyRef<'_, Query>| archive_key(&source, &query.0).map(|key| key.name().to_owned());
         Ok(queries.iter().map(key).collect())
     }
 
-    /// What is kept, and path and problem of each foreign file among the ledgers.
+    /// The archived data, and path and problem of each foreign file among the ledgers.
     fn contents<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 2]> {
         let (contents, foreign) = self.beside(py, points::Archive::contents)?;
         let list = PyList::empty(py);
@@ -147,7 +148,7 @@ impl Archive {
         Ok([list, PyList::new(py, foreign)?])
     }
 
-    /// Buckets compared with what finer ones make, and the values that differ.
+    /// The number of buckets compared with their finer ones, and the values that differ.
     fn consistency<'py>(&self, py: Python<'py>) -> PyResult<(u64, Bound<'py, PyList>)> {
         let consistency = self.beside(py, points::Archive::consistency)?;
         let list = PyList::empty(py);
@@ -183,7 +184,7 @@ impl Archive {
 }
 
 impl Archive {
-    /// Work on files or objects, on a thread of its own: it may take long, and Ctrl-C ends the waiting.
+    /// Runs work on files or objects on another thread: it may take long, and Ctrl-C ends the waiting.
     fn beside<T: Send + 'static, E: Into<ClientError> + Send + 'static>(
         &self,
         py: Python<'_>,
@@ -198,7 +199,7 @@ impl Archive {
     }
 }
 
-/// What some windows are of.
+/// The identity of some windows.
 fn about<'py>(py: Python<'py>, key: &ArchiveKey, spans: &[Window]) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("key", key.name())?;
@@ -208,12 +209,12 @@ fn about<'py>(py: Python<'py>, key: &ArchiveKey, spans: &[Window]) -> PyResult<B
     Ok(entry)
 }
 
-/// What a sync did: what was asked and a dictionary, for each symbol.
+/// The result of a sync: label and dictionary for each symbol.
 pub(super) fn synced(py: Python<'_>, answer: Result<Each<Synced>, ClientError>) -> PyResult<Py<PyAny>> {
     each(py, answer, |done| describe(py, &done))
 }
 
-/// What asking again showed: what was asked and a dictionary, for each symbol.
+/// The result of a refresh: label and dictionary for each symbol.
 pub(super) fn checked(py: Python<'_>, answer: Result<Each<Checked>, ClientError>) -> PyResult<Py<PyAny>> {
     each(py, answer, |checked| {
         let about = describe(py, &checked.synced)?;
@@ -228,7 +229,7 @@ pub(super) fn checked(py: Python<'_>, answer: Result<Each<Checked>, ClientError>
     })
 }
 
-/// Says what a value was and is.
+/// Describes the old and the new value.
 fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyResult<()> {
     let Revision { id, time, column, before, after } = revision;
     for (name, value) in id.fields() {
@@ -240,7 +241,7 @@ fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyR
     entry.set_item("after", cell(py, after)?)
 }
 
-/// The reports of a call. Where some symbols failed, the error's `results` are the reports of the others.
+/// The reports of a call. If some symbols failed, the error's `results` are the reports of the others.
 fn each<'py, T>(
     py: Python<'py>,
     answer: Result<Each<T>, ClientError>,

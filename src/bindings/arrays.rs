@@ -1,4 +1,4 @@
-//! NumPy's arrays: read-only from the start, over the engine's memory or over that of a pickle.
+//! NumPy arrays: read-only from the start, over the engine's memory or over that of a pickle.
 
 use ndarray::Array2;
 use numpy::datetime::{Datetime, units::Nanoseconds};
@@ -7,8 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// Values of the longest columns that are copied. An array that takes over the engine's memory needs an object that gives
-/// it back; for short columns one for each costs more than a copy of all columns to one place.
+/// Longest columns that are copied. An array over the engine's memory needs an owner object; for short columns one each
+/// costs more than copying all columns into one block.
 const SHORT: usize = 512;
 
 /// The same values with their unit, in the same memory.
@@ -16,11 +16,11 @@ pub(super) fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
     values.into_iter().map(Datetime::from).collect()
 }
 
-/// Imports NumPy, once: rust-numpy does so at the first array, and panics where it fails, as by Ctrl-C.
+/// Imports NumPy, once: rust-numpy would do so at the first array, and panic if the import fails, as by Ctrl-C.
 pub(super) fn numpy_there(py: Python<'_>) -> PyResult<()> {
     static THERE: PyOnceLock<()> = PyOnceLock::new();
     let import = || {
-        // A Ctrl-C that came meanwhile would otherwise leave NumPy half imported.
+        // A Ctrl-C during the import would otherwise leave NumPy half imported.
         py.check_signals()?;
         py.import("numpy").map(drop)
     };
@@ -34,7 +34,7 @@ pub(super) fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<P
     Ok(array.into_any().unbind())
 }
 
-/// By NumPy's own method: rust-numpy's way asks a book of borrowed arrays four times.
+/// Through NumPy's own method: rust-numpy's checks its table of borrows four times.
 pub(super) fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
     static SET_FLAGS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let py = array.py();
@@ -55,10 +55,10 @@ pub(super) fn add_arrays<T: Element + Clone>(
         }
         return Ok(());
     }
-    // Not a block that NumPy owns: of such a one everybody may say that it can be written again.
+    // Not memory owned by NumPy: such an array can be made writable again.
     let block = Array2::from_shape_vec((columns.len(), columns[0].len()), columns.concat());
     let block = block.map_err(|problem| PyValueError::new_err(problem.to_string()))?.into_pyarray(py);
-    // Its rows are views of it, and as read-only as it is.
+    // Its rows are views of it, and read-only too.
     make_read_only(&block)?;
     for row in 0..columns.len() {
         plain.push(block.get_item(row)?.unbind());
@@ -66,7 +66,7 @@ pub(super) fn add_arrays<T: Element + Clone>(
     Ok(())
 }
 
-/// A read-only view of a one-dimensional array of `length` values; what Python handed over may be anything.
+/// A read-only view of a one-dimensional array of `length` values; checks what Python passed.
 pub(super) fn viewed<T: Element>(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
     let misfit = || PyValueError::new_err(format!("column {name}: no array of {length} values of its kind"));
     let array = values.cast::<PyArray1<T>>().map_err(|_| misfit())?;
@@ -78,13 +78,13 @@ pub(super) fn viewed<T: Element>(name: &str, values: &Bound<'_, PyAny>, length: 
     Ok(view.unbind())
 }
 
-/// The same of times, which a pickle holds as whole nanoseconds.
+/// The same for times, which a pickle holds as integers.
 pub(super) fn viewed_times(name: &str, values: &Bound<'_, PyAny>, length: usize) -> PyResult<Py<PyAny>> {
     let whole = viewed::<i64>(name, values, length)?;
     Ok(whole.bind(values.py()).call_method1("view", ("datetime64[ns]",))?.unbind())
 }
 
-/// The offsets of ragged rows, and how many values they say there are.
+/// The offsets of ragged rows, and the number of values according to them.
 pub(super) fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize) -> PyResult<(Py<PyAny>, usize)> {
     let view = viewed::<i64>(name, offsets, rows + 1)?;
     let starts: Vec<i64> = offsets.extract()?;
@@ -95,7 +95,7 @@ pub(super) fn viewed_offsets(name: &str, offsets: &Bound<'_, PyAny>, rows: usize
     }
 }
 
-/// Times as whole nanoseconds, as a pickle holds them: NumPy lends nobody the memory of a datetime64.
+/// Times as integer nanoseconds for pickles: NumPy does not export the memory of datetime64.
 pub(super) fn whole(py: Python<'_>, times: &Py<PyAny>) -> PyResult<Py<PyAny>> {
     times.call_method1(py, "view", ("int64",))
 }

@@ -1,5 +1,5 @@
-//! Tables that leave through the Arrow C data interface, as its `PyCapsule` protocol has it: whoever reads Arrow takes them,
-//! and no library needs to be installed for it. NumPy's numbers are lent, not copied.
+//! Exports tables through the Arrow C data interface (`PyCapsule` protocol): any Arrow reader can import them, and no
+//! other library is needed. NumPy's numbers are shared, not copied.
 
 use std::panic::AssertUnwindSafe;
 use std::ptr::NonNull;
@@ -25,7 +25,7 @@ use super::arrays::make_read_only;
 use super::errors;
 use crate::columns::arrow::{self, SchemaMetadata};
 
-/// A column as Python describes it: its name, the kind of its values, and these.
+/// A column as passed by Python: its name, the kind of its values, and the values.
 type Described<'py> = (String, String, Bound<'py, PyAny>);
 
 /// A table of columns in one or several batches.
@@ -45,7 +45,7 @@ impl ArrowTable {
         Ok(Self { schema: batch.schema(), batches: vec![batch] })
     }
 
-    /// The rows of several tables, one after the other.
+    /// The rows of several tables, concatenated.
     #[classmethod]
     #[pyo3(signature = (parts, metadata=None))]
     fn stack(
@@ -59,7 +59,7 @@ impl ArrowTable {
         Ok(Self { schema, batches })
     }
 
-    /// The names that the codes of a column stand for, by the column's name.
+    /// The names for a column's codes, by the column's name.
     #[getter]
     fn categories<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
@@ -92,7 +92,8 @@ impl ArrowTable {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         if let Some(requested) = requested_schema {
-            // What fits is told in its own form all the same, which the protocol leaves to the producer.
+            // If the requested schema fits, the table's own is exported all the same: the protocol leaves that to the
+            // producer.
             arrow::can_become(&self.schema, &requested_of(requested)?)
                 .map_err(|problem| errors::selection(py, &message(&problem)))?;
         }
@@ -135,7 +136,7 @@ fn named((name, kind, values): &Described<'_>) -> PyResult<(String, ArrayRef)> {
     Ok((name.clone(), array_of(kind, values)?))
 }
 
-/// The values of a column by what Python says that they are.
+/// The values of a column, by the kind that Python passed.
 fn array_of(kind: &str, values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     Ok(match kind {
         "array" => array(values)?,
@@ -174,7 +175,7 @@ fn small_list(lengths: impl ExactSizeIterator<Item = usize>, values: ArrayRef) -
     Ok(Arc::new(ListArray::try_new(element, offsets, values, None).map_err(misfit)?))
 }
 
-/// An array of NumPy's by its dtype, or the ragged rows of `Ragged` and `Nested`: offsets and values or fields.
+/// A NumPy array by its dtype, or the ragged rows of `Ragged` and `Nested`: offsets and values or fields.
 fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     if let Ok(offsets) = values.getattr("offsets") {
         let offsets = lent::<i64, i64>(&offsets)?;
@@ -205,8 +206,8 @@ fn array(values: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     })
 }
 
-/// The memory of a NumPy array, which stays as long as anybody reads it. Values that do not lie side by side, such as the
-/// prices of (price, volume) pairs, are copied by NumPy first.
+/// The memory of a NumPy array, kept alive while it is in use. Values that are not contiguous, such as the prices of
+/// (price, volume) pairs, are copied by NumPy first.
 fn lent<T: Element, N: ArrowNativeType>(values: &Bound<'_, PyAny>) -> PyResult<ScalarBuffer<N>> {
     const { assert!(size_of::<T>() == size_of::<N>()) };
     let array = values.cast::<PyArray1<T>>()?;

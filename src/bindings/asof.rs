@@ -17,7 +17,7 @@ pub(super) fn latest_known<'py>(
     Ok(py.detach(|| columns::latest_known(moments, known, max_age)).into_pyarray(py))
 }
 
-/// The values of the rows that [`latest_known`] names; NaN where there is none.
+/// The values of the rows found by [`latest_known`]; NaN where there is none.
 #[pyfunction]
 pub(super) fn latest_values<'py>(
     py: Python<'py>,
@@ -30,7 +30,7 @@ pub(super) fn latest_values<'py>(
     Ok(py.detach(|| columns::latest_values(moments, known, max_age, values)).into_pyarray(py))
 }
 
-/// A copy of times that ascend, each of them there; None where they do not.
+/// A copy of ascending times without gaps; None for others.
 #[pyfunction]
 pub(super) fn copy_of_ascending<'py>(
     py: Python<'py>,
@@ -40,7 +40,7 @@ pub(super) fn copy_of_ascending<'py>(
     Ok(py.detach(|| columns::copy_of_ascending(times)).map(|copy| copy.into_pyarray(py)))
 }
 
-/// The values of the rows at some places; NaN at -1.
+/// The values of the rows at some indices; NaN at -1.
 #[pyfunction]
 pub(super) fn gather<'py>(
     py: Python<'py>,

@@ -28,7 +28,7 @@ use crate::protocol::{self, Tier, Weight};
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct Client {
-    /// Nothing after `close`.
+    /// `None` after `close`.
     open: Mutex<Option<client::Client>>,
     process: Arc<Process>,
     clock: Option<Py<PyAny>>,
@@ -99,7 +99,7 @@ impl Client {
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
         let (now, client, request) = (unix_nanos(py, self.now(py)?)?, self.client(py)?, query.0.clone());
-        // An archive may lie far away.
+        // An archive may be remote.
         let plan = py.detach(|| client.plan_all(&request, now));
         plan.map(Plan).map_err(|error| from_client(py, error))
     }
@@ -118,8 +118,8 @@ impl Client {
         plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
-    /// Whether the service lists a query's symbol or coin, as far as the client knows without asking. An answer asks this
-    /// that may have come while the client was closed: then nothing is known.
+    /// Whether the service lists a query's symbol or coin, from cached lists only. An answer may ask this after the
+    /// client was closed: then it is not known.
     fn is_listed(&self, py: Python<'_>, query: &Query) -> Option<bool> {
         match self.client(py).ok()?.listed_all(&query.0) {
             Ok(Some(Listed::Yes)) => Some(true),
@@ -128,13 +128,13 @@ impl Client {
         }
     }
 
-    /// Raises where the archive that is read through holds another service's data.
+    /// Raises if the archive to read through holds another service's data.
     fn check_archive(&self, py: Python<'_>) -> PyResult<()> {
         let client = self.client(py)?;
         py.detach(|| client.check_archive()).map_err(|error| from_client(py, error))
     }
 
-    /// What is known of it before a query is sent: whether nothing has to be looked up, and a warning.
+    /// What is known before a query is sent: whether a list must be fetched, and a warning.
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
         let listed = self.client(py)?.listed_all(&query.0).map_err(|error| from_client(py, error))?;
         Ok((listed.is_some(), listed.and_then(Listed::doubt)))
@@ -162,13 +162,13 @@ impl Client {
         })
     }
 
-    /// What the service's clock says by its latest answer; None before the first, and when the client is closed.
+    /// The service's current time from its latest answer; None before the first, and when the client is closed.
     #[getter]
     fn service_time(&self, py: Python<'_>) -> Option<f64> {
         self.client(py).ok()?.service_time().map(unix_seconds)
     }
 
-    /// What the client's clock says.
+    /// The client's clock.
     #[pyo3(name = "now")]
     fn time(&self, py: Python<'_>) -> PyResult<f64> {
         self.now(py)
@@ -338,7 +338,7 @@ impl Client {
         if self.process.is_own() {
             py.detach(|| self.process.settle(client));
         } else {
-            // The connections are the parent's.
+            // The connections belong to the parent.
             std::mem::forget(client);
         }
     }
@@ -351,7 +351,7 @@ impl Client {
         budget.set_item("burst", view.burst.0)?;
         budget.set_item("remaining", view.remaining.0)?;
         budget.set_item("used", view.used.0)?;
-        // By the client's clock, as `/v1/usage` tells it by the service's; a full bucket is full now (section 8.5).
+        // By the client's clock, where `/v1/usage` uses the service's; a full bucket is full now (section 8.5).
         let full_at = self.now(py)? + view.full_in.as_secs_f64();
         let reset = if view.full_in.is_zero() { full_at.floor() } else { full_at.ceil() };
         budget.set_item("reset", reset as i64)?;
@@ -360,7 +360,7 @@ impl Client {
 }
 
 impl Client {
-    /// The engine's client, while it may be used.
+    /// The engine's client, unless closed.
     fn client(&self, py: Python<'_>) -> PyResult<client::Client> {
         if !self.process.is_own() {
             let message = "this client was made before the process forked; make a new one in the child";

@@ -1,5 +1,5 @@
-//! A decoded series as Python sees it: its numbers and times as read-only NumPy arrays from the start, its texts when they
-//! are asked for.
+//! A decoded series in Python: numbers and times are read-only NumPy arrays from the start, strings are converted on
+//! first use.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,10 +18,10 @@ use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{is_settled, settled};
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
-/// Series that are handed over together while Python looks for no garbage.
+/// From so many series on, Python's garbage collector is paused while they are created.
 const MANY: usize = 256;
 
-/// Python's collector of garbage, off until dropped, where it was on.
+/// Pauses Python's garbage collector until dropped.
 struct CollectorPause<'py>(Option<Bound<'py, PyModule>>);
 
 impl<'py> CollectorPause<'py> {
@@ -43,13 +43,13 @@ impl Drop for CollectorPause<'_> {
     }
 }
 
-/// A column that is not one array.
+/// A column that is not a single array.
 enum HeldColumn {
     Ragged(Py<PyAny>, Py<PyAny>),
     Text(Mutex<Text>),
 }
 
-/// A column of texts on either side of the border.
+/// A column of strings, in Rust or converted to Python.
 enum Text {
     Engine(Vec<Option<String>>),
     Python(Py<PyAny>),
@@ -66,7 +66,7 @@ pub(super) struct Columns {
     arrays: Py<PyTuple>,
     #[pyo3(get)]
     layout: Py<Layout>,
-    /// The other columns by their index.
+    /// The other columns by index.
     others: Vec<(usize, HeldColumn)>,
 }
 
@@ -91,7 +91,7 @@ impl Columns {
                     continue;
                 }
                 Column::Text(values) => HeldColumn::Text(Mutex::new(Text::Engine(values))),
-                // `hand_over` settles all of them.
+                // all of them are settled by `hand_over`
                 Column::Raw(raw) => {
                     let texts = raw.iter().map(|text| text.map(str::to_owned)).collect();
                     HeldColumn::Text(Mutex::new(Text::Engine(texts)))
@@ -131,12 +131,12 @@ impl Columns {
         Ok(Self { id, rows, timestamps, arrays, layout, others })
     }
 
-    /// Hands series over to Python.
+    /// Converts series to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
         numpy_there(py)?;
-        // What an archive kept is settled here; without Python's lock, for it reads every value that no table knows.
+        // Archived series are settled here; without the GIL, because every value of an unknown field is read.
         let series = if series.iter().all(is_settled) { series } else { py.detach(|| settled(series)) };
-        // So many new objects would set off the search for garbage again and again, each longer than the one before.
+        // So many new objects would trigger the garbage collector again and again, each time for longer.
         let paused = if series.len() > MANY { Some(CollectorPause::of_the_collector(py)?) } else { None };
         let columns = Self::hand_over_each(py, series);
         drop(paused);
@@ -155,7 +155,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// What to say of prices that are 0 in every row.
+    /// The warning about prices that are 0 in every row.
     pub(super) fn vanished(names: &[&str]) -> String {
         format!(
             "{} is 0 in every row, while there are fields that this version does not know: the service may have renamed \
@@ -164,7 +164,7 @@ impl Columns {
         )
     }
 
-    /// A column of that kind, which is not plain.
+    /// A column of a kind that is not a plain array.
     fn other(&self, name: &str, wanted: &str) -> PyResult<&HeldColumn> {
         let (index, kind) = self.layout.get().find(name)?;
         let held = self.others.iter().find(|(place, _)| *place == index && kind == wanted);
@@ -183,7 +183,7 @@ fn wrong_kind(name: &str, kind: &str, wanted: &str) -> PyErr {
     PyTypeError::new_err(format!("column {name} is of kind {kind}, not {wanted}"))
 }
 
-/// A column as [`Columns::__reduce__`] told it: its kind, and an array or something else.
+/// A column from [`Columns::__reduce__`]: its kind, and an array or something else.
 fn restored(
     (name, kind, values): &(String, String, Bound<'_, PyAny>),
     rows: usize,
@@ -212,7 +212,8 @@ fn restored(
     })
 }
 
-/// What a pickle holds of columns: identity, its unknown fields, shape, timestamps, and name, kind and values of each.
+/// The content of a pickle: identity, unknown fields of it, shape, timestamps, and name, kind and values of each
+/// column.
 type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
 
 /// Python's name of an identity field.
@@ -312,7 +313,7 @@ impl Columns {
 
     fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         let HeldColumn::Text(text) = self.other(name, "text")? else { return Err(wrong_kind(name, "ragged", "text")) };
-        // Waits without holding up the interpreter. A poisoned lock only means a panic between two whole updates.
+        // Waits without holding the GIL. A poisoned lock only means a panic between two complete updates.
         let mut text = text.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let Text::Engine(values) = &mut *text {
             *text = Text::Python(std::mem::take(values).into_py_any(py)?);
@@ -331,7 +332,7 @@ impl Columns {
         self.ragged(py, name, "rows")
     }
 
-    /// The rows from `start` up to `stop`, as views of the same memory; texts are listed anew.
+    /// The rows from `start` up to `stop`, as views of the same memory; strings are converted again.
     fn cut(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Self> {
         if start > stop || stop > self.rows {
             return Err(PyIndexError::new_err(format!("rows {start} to {stop}: there are {}", self.rows)));

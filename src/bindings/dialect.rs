@@ -1,4 +1,4 @@
-//! Published names behind the neutral ones, as Python hands them over.
+//! Published names that replace the neutral ones, as passed by Python.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use pyo3::types::PyDict;
 
 use crate::decode::DecodeError;
 
-/// An error of that class, with what it knows.
+/// An error of that class, with its attributes.
 pub(super) fn make(py: Python<'_>, class: &str, message: &str, attributes: &Bound<'_, PyDict>) -> PyErr {
     let made = py
         .import("marketpoints.errors")
@@ -26,7 +26,7 @@ pub(super) fn warn(py: Python<'_>, class: &str, message: &str) -> PyResult<()> {
     PyErr::warn(py, &class, &message, 2)
 }
 
-/// The Python error of a body that does not decode.
+/// The Python error for a body that cannot be decoded.
 pub(super) fn from_decode(py: Python<'_>, error: &DecodeError) -> PyErr {
     let attributes = PyDict::new(py);
     let filled = attributes.set_item("offset", error.offset).and_then(|()| attributes.set_item("path", &error.path));
@@ -51,7 +51,7 @@ pub(super) fn general(py: Python<'_>, message: &str) -> PyErr {
     make(py, "Error", message, &PyDict::new(py))
 }
 
-/// A duration given in seconds, of more than `least`.
+/// A duration in seconds, larger than `least`.
 pub(super) fn seconds(py: Python<'_>, name: &str, value: f64, least: f64) -> PyResult<Duration> {
     let problem = || format!("{name}={value} is no time in seconds that a call can take");
     let duration = Duration::try_from_secs_f64(value).ok().filter(|_| value > least);

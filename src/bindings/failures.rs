@@ -1,4 +1,4 @@
-//! Failed calls → the classes of `marketpoints.errors`, with what arrived all the same.
+//! Converts failed calls to the classes of `marketpoints.errors`, with partial results.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,7 +11,7 @@ use super::times::windows;
 use crate::archive::points::{ArchiveFault, FileState};
 use crate::client::{Cause, ClientError, ErrorKind};
 
-/// The Python class of a kind of trouble.
+/// The Python class for a kind of error.
 fn class_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::InvalidRequest => "InvalidRequest",
@@ -28,7 +28,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
     }
 }
 
-/// The Python class of what is wrong with an archive.
+/// The Python class for an error of an archive.
 fn archive_class(fault: &ArchiveFault) -> &'static str {
     match fault {
         ArchiveFault::NotAsked { .. } | ArchiveFault::NotKnown { .. } => "NotArchivedError",
@@ -41,7 +41,7 @@ fn archive_class(fault: &ArchiveFault) -> &'static str {
     }
 }
 
-/// The Python error of a failed call.
+/// The Python error for a failed call.
 pub(super) fn from_client(py: Python<'_>, error: ClientError) -> PyErr {
     let attributes = match client_attributes(py, &error) {
         Ok(attributes) => attributes,

@@ -1,4 +1,4 @@
-//! The switch of a local service's faults.
+//! The fault injection of a local service.
 
 use std::time::Duration;
 

@@ -27,10 +27,10 @@ use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
 use crate::weight::{self as formula, Demand};
 
-/// Bytes of the longest body that is decoded while other threads wait: candles of this size take some ten microseconds,
-/// which is less than to let them go and wait for them; the oddest bodies a millisecond.
+/// Longest body that is decoded without releasing the GIL: for candles of this size that takes some ten microseconds,
+/// less than releasing and taking the GIL again; for the most unusual bodies a millisecond.
 const SHORT: usize = 16 << 10;
-/// Bytes of the longest body that is decoded in one piece, some ten milliseconds and of the oddest a second.
+/// Longest body that is decoded in one piece: some ten milliseconds, or a second for the most unusual ones.
 const INTERRUPTIBLE: usize = 32 << 20;
 
 /// Exact weight of one request: by the formula of section 8.2, or an analytics endpoint's own (section 8.5).
@@ -76,7 +76,7 @@ pub(super) fn weight(
             invalid(format!("interval {name:?} is not known; give {} for a new one{near}", spelled("interval_seconds")))
         })?,
         (None, Some(seconds)) => seconds,
-        // The weight depends on points only: any length of an interval does.
+        // The weight depends on points only, so the length of the interval does not matter.
         (None, None) if points.is_some() => 1,
         (None, None) => {
             return Err(invalid(format!(
@@ -111,14 +111,14 @@ pub(super) fn weight(
     Ok(weight.0)
 }
 
-/// Has the messages of this process speak of options of the command line instead of arguments, or of arguments again.
+/// Sets whether messages of this process name command-line options or Python arguments.
 #[pyfunction]
 pub(super) fn speak_of_options(options: bool) {
     speak(options);
 }
 
-/// How messages of this process name an argument: `block_size=`, or `--block-size`; with a value: `block_size=3`, or
-/// `--block-size=3`.
+/// The name of an argument in messages of this process: `block_size=`, or `--block-size`; with a value: `block_size=3`,
+/// or `--block-size=3`.
 #[pyfunction]
 #[pyo3(signature = (name, value = None))]
 pub(super) fn spelled_argument(name: &str, value: Option<&str>) -> String {
@@ -128,14 +128,14 @@ pub(super) fn spelled_argument(name: &str, value: Option<&str>) -> String {
     }
 }
 
-/// How messages of this process name a setting that also a variable of the environment gives: `api_key= or KEY`, or `KEY`.
+/// The name of a setting with an environment variable in messages of this process: `api_key= or KEY`, or `KEY`.
 #[pyfunction]
 pub(super) fn spelled_setting(argument: &str, variable: &str) -> String {
     Spelling::caller().setting(argument, variable)
 }
 
-/// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error and not a
-/// warning.
+/// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error instead
+/// of a warning.
 #[pyfunction]
 #[pyo3(signature = (body, dialect = None, strict = false))]
 pub(super) fn decode_points(
@@ -160,7 +160,7 @@ pub(super) fn decode_points(
     Columns::hand_over(py, series)
 }
 
-/// The same in portions, between which Ctrl-C is seen.
+/// The same in portions, between which Ctrl-C is checked.
 fn decode_in_portions(
     py: Python<'_>,
     body: &[u8],
@@ -173,7 +173,7 @@ fn decode_in_portions(
     decoder.expect(body.len());
     let (first, last) = body.split_at((body.len() - 1) / INTERRUPTIBLE * INTERRUPTIBLE);
     for portion in first.chunks(INTERRUPTIBLE) {
-        // What is wrong is told at the end, with its place.
+        // Errors are reported at the end, with their position.
         let fed = py.detach(|| decoder.feed(portion));
         py.check_signals()?;
         if fed.is_err() {
@@ -183,7 +183,7 @@ fn decode_in_portions(
     Ok(py.detach(|| decoder.finish_with(last)))
 }
 
-/// Lays a heatmap's levels (N, 2) on a grid: prices (P) and volumes (T, P).
+/// Converts a heatmap's levels (N, 2) to a grid: prices (P) and volumes (T, P).
 #[pyfunction]
 #[pyo3(signature = (offsets, levels, step = None))]
 pub(super) fn to_grid(
@@ -204,7 +204,7 @@ pub(super) fn to_grid(
     Ok((grid.prices.into_pyarray(py).into_any().unbind(), grid.volumes.into_pyarray(py).into_any().unbind()))
 }
 
-/// Writes columns to a `.parquet`, `.csv` or `.json` file, whole or not at all.
+/// Writes columns to a `.parquet`, `.csv` or `.json` file, atomically.
 #[pyfunction]
 pub(super) fn write_table(py: Python<'_>, path: std::path::PathBuf, columns: Vec<(String, Py<PyAny>)>) -> PyResult<()> {
     let table = table(py, columns)?;
@@ -279,7 +279,7 @@ pub(super) fn tiers() -> Vec<TierTableRow> {
     TIERS.iter().map(row).collect()
 }
 
-/// The candidate nearest in spelling to a text, ignoring case; None when none is near enough to be what was meant.
+/// The candidate nearest in spelling to a text, ignoring case; None if none is near enough.
 #[pyfunction]
 pub(super) fn closest(text: &str, candidates: Vec<String>) -> Option<String> {
     nearest(text, candidates.iter().map(String::as_str)).map(str::to_owned)
@@ -297,7 +297,7 @@ pub(super) fn points_parameters() -> Vec<(&'static str, &'static str, &'static s
     PARAMETERS.iter().filter_map(|row| Some((row.argument?, row.kind.name(), row.about))).collect()
 }
 
-/// USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin.
+/// The USD value of a unit of amount on an inverse market; None for a market whose amounts are in coin.
 #[pyfunction]
 pub(super) fn contract_usd(exchange: &str, raw_symbol: &str) -> Option<f64> {
     exchange::contract_usd(exchange, raw_symbol)

@@ -1,5 +1,4 @@
-//! What a series' rows hold, and the names and kinds of its columns: made for Python once and shared by all series that
-//! have the same.
+//! The names and kinds of a series' columns: created for Python once and shared by all series with the same columns.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +10,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use crate::columns::{Column, ColumnName};
 use crate::protocol::Shape;
 
-/// Most layouts that are kept.
+/// Most cached layouts.
 const REMEMBERED: usize = 32;
 
 /// Kinds of columns that are one array each.

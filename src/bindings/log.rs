@@ -1,4 +1,4 @@
-//! The engine's records → Python's `logging`.
+//! Passes the engine's records to Python's `logging`.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use pyo3::types::PyDict;
 
 use crate::client::log::{Attempt, Listener, LogLevel, LogRecord};
 
-/// Where Python's side lives.
+/// The Python module that logs them.
 const MODULE: &str = "marketpoints.common.logs";
 
-/// A listener that hands a call's records to `tell`; `None` when the logger `marketpoints` would drop them all, so that
-/// they are not even put together. They are logged by [`emit`], on the thread of whoever called: a handler may hold locks,
-/// and may use a client itself.
+/// A listener that passes a call's records to `tell`; `None` if the logger `marketpoints` would drop them all, so that
+/// none are built. They are logged by [`emit`] on the caller's thread: a handler may hold locks, and may use a client
+/// itself.
 ///
 /// # Errors
-/// What ends a program: a Ctrl-C that comes while the logger is asked must not be lost with the answer.
+/// Exceptions that end a program: a Ctrl-C while the logger is asked must not be lost.
 pub(super) fn listener(
     py: Python<'_>,
     on_record: impl Fn(LogRecord) + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The Python face of the engine: arguments in, arrays out. No logic.
+//! The engine's Python interface: arguments in, arrays out. No logic.
 
 #![allow(clippy::needless_pass_by_value)] // Python's arguments arrive by value
 #![allow(clippy::too_many_arguments)] // the keyword arguments that users type
@@ -28,8 +28,8 @@ mod times;
 
 use pyo3::prelude::*;
 
-/// The engine module, `marketpoints._engine`. It holds no state that the interpreter's lock would guard, and says so to builds
-/// of Python without that lock (which take no `abi3` wheel: they build from source).
+/// The engine module, `marketpoints._engine`. It has no state guarded by the GIL, and declares so to free-threaded
+/// builds of Python (which take no `abi3` wheel: they build from source).
 #[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]

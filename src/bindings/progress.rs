@@ -1,4 +1,4 @@
-//! The caller's function that is told how far a call is, and what becomes of what it raises.
+//! The caller's progress function, and handling of its exceptions.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +8,12 @@ use pyo3::prelude::*;
 
 use crate::client::{ClientError, ErrorKind, Fetched, Partial, Progress, ProgressUpdate};
 
-/// What the function raised that ends the call.
+/// The exception that ends the call.
 #[derive(Clone, Default)]
 pub(super) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
-/// The function as the engine calls it. An error of its own is written to `sys.unraisablehook`: it must not lose an
-/// answer that was paid. What is no `Exception`, such as `KeyboardInterrupt` and `SystemExit`, ends the call.
+/// The function as called by the engine. An ordinary exception is written to `sys.unraisablehook`, so that no paid
+/// answer is lost. Others, such as `KeyboardInterrupt` and `SystemExit`, end the call.
 pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Progress>, Raised) {
     let raised = Raised::default();
     let kept = raised.clone();
@@ -31,14 +31,14 @@ pub(super) fn progress_and_raised(on_progress: Option<Py<PyAny>>) -> (Option<Pro
                 }
                 ControlFlow::Continue(())
             };
-            // The callback may take its time or use the client itself: the worker's other tasks move on.
+            // The callback may be slow or use the client itself: the worker's other tasks continue.
             tokio::task::block_in_place(|| Python::try_attach(call)).unwrap_or(ControlFlow::Continue(()))
         })
     });
     (progress, raised)
 }
 
-/// What a call brought, and what the caller's function raised to end it.
+/// The result of a call, and the exception by which the caller's function ended it.
 pub(super) struct CallOutcome<T> {
     answer: Result<T, ClientError>,
     raised: Option<PyErr>,
@@ -50,8 +50,8 @@ impl<T> CallOutcome<T> {
         Self { answer, raised: raised.0.lock().unwrap_or_else(PoisonError::into_inner).take() }
     }
 
-    /// The answer in Python's terms; or what the caller's function raised, with the error of the call that was not
-    /// brought to its end as the cause.
+    /// The answer as Python objects; or the exception of the caller's function, with the error of the interrupted call
+    /// as its cause.
     pub(super) fn convert<P>(
         self,
         py: Python<'_>,
@@ -67,7 +67,7 @@ impl<T> CallOutcome<T> {
 }
 
 impl CallOutcome<Fetched> {
-    /// The same; series of a call that was ended after its last answer are in the error, as those of one before.
+    /// The same for series; if the call was ended after its last answer, they are in the error too.
     pub(super) fn with_results(self) -> Self {
         match self {
             Self { answer: Ok(Fetched { series: results, .. }), raised: Some(raised) } => {

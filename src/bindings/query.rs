@@ -17,7 +17,7 @@ pub(super) struct Query(pub(super) PointsRequests);
 
 #[pymethods]
 impl Query {
-    /// `arguments` are those of the protocol's table but the window's and those that may be several, each as a text.
+    /// `arguments` are those of the protocol's table except the window's and those that may be lists, each as text.
     #[new]
     #[pyo3(signature = (
         data_type, exchanges = Vec::new(), symbols = Vec::new(), arguments = Vec::new(), *, start = None, end = None,
@@ -56,14 +56,14 @@ impl Query {
         Ok((window.from, window.to))
     }
 
-    /// The first bucket start that a tier's history has of "the last so many seconds"; None where nothing moves with it.
+    /// The first bucket start of a tier's history for a window of the last so many seconds; None for a fixed window.
     #[pyo3(signature = (now, tier = None))]
     fn first_in_history(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<Option<i64>> {
         let now = unix_nanos(py, now)?;
         Ok(self.0.first().first_in_history(now, tier.and_then(Tier::find)).map(|first| first.0))
     }
 
-    /// Why the window holds no bucket, in words; None where it holds one.
+    /// Why the window holds no bucket; None if it holds one.
     #[pyo3(signature = (now, tier = None))]
     fn why_no_bucket(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<Option<String>> {
         Ok(self.0.first().why_no_bucket(unix_nanos(py, now)?, tier.and_then(Tier::find)))
@@ -103,7 +103,7 @@ pub(super) fn analytics_query(
     query.map_err(|error| from_client(py, error))
 }
 
-/// The filters of a listing of markets, as a mapping holds them.
+/// The filters of a listing of markets, from a mapping.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(super) struct MarketFilters {
@@ -115,13 +115,13 @@ pub(super) struct MarketFilters {
     sort_by: Option<String>,
     sort_direction: Option<String>,
     distinct: bool,
-    /// Most markets of all pages.
+    /// Most markets of all pages together.
     pub(super) limit: Option<usize>,
     extra: Vec<(String, String)>,
 }
 
 impl MarketFilters {
-    /// What is asked of the service, page by page.
+    /// The query that is sent page by page.
     pub(super) fn query(self, py: Python<'_>) -> PyResult<MarketsQuery> {
         let (sort_by, sort) = order(py, self.sort_by.as_deref(), self.sort_direction.as_deref())?;
         Ok(MarketsQuery {
@@ -139,7 +139,7 @@ impl MarketFilters {
     }
 }
 
-/// The order of a listing by its names.
+/// The sort order of a listing, by name.
 fn order(
     py: Python<'_>,
     field: Option<&str>,

@@ -1,5 +1,5 @@
-//! Pictures of ragged levels as arrays. The levels are (N, 2): price and volume; or (N, 3): price and two volumes, which are
-//! added unless `field` names one.
+//! Pictures of ragged levels as arrays. The levels are (N, 2): price and volume; or (N, 3): price and two volumes,
+//! which are summed unless `field` selects one.
 
 use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -101,7 +101,7 @@ pub(super) fn raster<'py>(
     Ok(picture.into_pyarray(py).into_any().unbind())
 }
 
-/// Levels packed for many pictures; holds nothing where that would take more memory than it is worth.
+/// Levels packed for repeated pictures; empty if that would take too much memory.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct PackedLevels(Option<Packed>);
 
@@ -126,14 +126,14 @@ impl PackedLevels {
         Ok(Self(made))
     }
 
-    /// Bytes that are held; 0 where the levels were not worth it.
+    /// Size in bytes; 0 if the levels were not packed.
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.as_ref().map_or(0, Packed::bytes)
     }
 }
 
-/// Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none.
+/// Lowest and highest price, and the smallest distance of neighbours in a row; infinite where there are none.
 #[pyfunction]
 pub(super) fn level_extent(
     py: Python<'_>,
@@ -147,7 +147,7 @@ pub(super) fn level_extent(
     Ok((found.low, found.high, found.gap))
 }
 
-/// Volumes below which shares of all lie, those above 0 counted.
+/// Quantiles of the volumes above 0.
 #[pyfunction]
 #[pyo3(signature = (levels, shares, field = None))]
 pub(super) fn volume_quantiles(
@@ -163,7 +163,7 @@ pub(super) fn volume_quantiles(
     Ok(found.into_pyarray(py).into_any().unbind())
 }
 
-/// Levels added up in price buckets: offsets, levels (N, 2) and bids of each row.
+/// Levels summed in price buckets: offsets, levels (N, 2) and bids of each row.
 #[pyfunction]
 #[pyo3(signature = (offsets, levels, step, *, split = None, field = None, side = "both"))]
 pub(super) fn regroup(

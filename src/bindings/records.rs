@@ -14,7 +14,7 @@ pub(super) fn records<T: Serialize>(py: Python<'_>, records: &T) -> PyResult<Py<
     object(py, &value)
 }
 
-/// A JSON value as Python's own objects.
+/// Converts a JSON value to Python objects.
 pub(super) fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),

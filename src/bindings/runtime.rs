@@ -1,4 +1,4 @@
-//! Where the engine's futures run, and the two ways Python waits for them: blocked but interruptible, or awaited.
+//! The engine's runtime, and the two ways in which Python waits for it: blocking but interruptible, or awaiting.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +18,14 @@ use super::log;
 use crate::client::Registry;
 use crate::client::log::{LogRecord, listening};
 
-/// How often a blocked call looks for Ctrl-C.
+/// How often a blocked call checks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
-/// Connections need little; decoding runs on threads of its own.
+/// Connections need few threads; decoding runs on others.
 const WORKERS: usize = 2;
 
-/// What lives once per process: the threads and the budgets.
+/// State of the process: threads and budgets.
 pub(super) struct Process {
     pid: u32,
     handle: Handle,
@@ -39,7 +39,7 @@ pub(super) struct Process {
 /// one forks.
 static PROCESS: Mutex<Option<Arc<Process>>> = Mutex::new(None);
 
-/// Whether the interpreter is about to end.
+/// Whether the interpreter is shutting down.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
 impl Process {
@@ -62,7 +62,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Whether these threads are of this process and not of the one that forked it.
+    /// Whether these threads belong to this process and not to its parent before a fork.
     pub(super) fn is_own(&self) -> bool {
         self.pid == std::process::id()
     }
@@ -108,7 +108,7 @@ pub(super) fn shutdown(py: Python<'_>) {
     }
 }
 
-/// What a blocked call hears of its future.
+/// Messages to a blocked call.
 enum Completion<T> {
     Happened(LogRecord),
     Done(T),
@@ -216,15 +216,15 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
     let promise = event_loop.call_method0("create_future")?;
     let logging_loop = event_loop.clone().unbind();
     let listener = log::listener(py, move |record| {
-        // Attaching may wait for the GIL: the worker's other tasks move on.
+        // Attaching may wait for the GIL: the worker's other tasks continue.
         tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
     })?;
     let future = listening(listener, future);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
-        // A panic would leave the awaitable pending for ever.
+        // A panic would leave the awaitable pending forever.
         let outcome = AssertUnwindSafe(future).catch_unwind().await;
-        // Attaching may wait for the GIL, which must not hold up the connections.
+        // Attaching may wait for the GIL, which must not block the connections.
         let delivered = tokio::task::spawn_blocking(move || {
             Python::try_attach(|py| {
                 let (value, error) = match outcome.map_err(|_| gone()).and_then(|outcome| convert(py, outcome)) {
@@ -232,7 +232,7 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
                     Err(error) => (None, Some(error.into_value(py))),
                 };
                 let deliver = wrap_pyfunction!(settle, py)?;
-                // Raises when the loop is closed: then nobody waits any more.
+                // Raises when the loop is closed: then no one waits any more.
                 loop_handle.call_method1(py, "call_soon_threadsafe", (deliver, promise_handle, value, error))
             })
         });

@@ -21,7 +21,7 @@ use crate::service::{
     read_keys,
 };
 
-/// The keys of a service: a file of them, or name, tier and key of each.
+/// The keys of a service: a file, or name, tier and key of each.
 #[derive(FromPyObject)]
 pub(super) enum KeysArgument {
     File(PathBuf),
@@ -45,13 +45,13 @@ impl KeysArgument {
     }
 }
 
-/// The description of every service: OpenAPI 3.1, as JSON.
+/// The OpenAPI 3.1 document of every service, as JSON.
 #[pyfunction]
 pub(super) fn openapi() -> String {
     service::openapi().to_string()
 }
 
-/// A request of the journal as Python gets it.
+/// A request of the journal, as passed to Python.
 type RequestRow = (i64, String, String, u16, u64, &'static str, String, u64, u64);
 
 /// A running local service on threads of its own.
@@ -141,7 +141,7 @@ impl LocalService {
 
     #[getter]
     fn data_end(&self, py: Python<'_>) -> Option<f64> {
-        // Of a store that is gone the last state is told.
+        // For a store that was removed, the last state is returned.
         let end = py.detach(|| self.market.current().map_or_else(|_| self.market.last_event(), |now| now.last_event()));
         end.map(|end| end.0 as f64 / SECOND as f64)
     }
@@ -229,7 +229,7 @@ impl LocalService {
 
 impl Drop for LocalService {
     fn drop(&mut self) {
-        // The log's writer is a thread of the process that started it, too.
+        // The log's writer is also a thread of the process that started it.
         if self.pid != std::process::id() {
             std::mem::forget(self.log.take());
         }
@@ -238,7 +238,7 @@ impl Drop for LocalService {
     }
 }
 
-/// What an ingest did.
+/// The result of an ingest.
 #[pyclass(frozen, module = "marketpoints._engine")]
 pub(super) struct IngestReport(market::IngestReport);
 
@@ -272,8 +272,8 @@ fn is_ended(error: &Mutex<Option<PyErr>>) -> bool {
     error.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// Turns raw dumps into a store; stops on Ctrl-C, also within a file, which is then not taken. `tell` gets a sentence when it has
-/// to wait for another ingest.
+/// Ingests raw dumps into a store; stops on Ctrl-C, also within a file, which is then skipped. `tell` is called with a
+/// sentence if it has to wait for another ingest.
 #[pyfunction]
 #[pyo3(signature = (dumps, store, allow_fewer_rows = false, tell = None))]
 pub(super) fn ingest(

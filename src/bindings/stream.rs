@@ -1,4 +1,4 @@
-//! The live stream: waiting and taking are two steps, so that a wait that is given up loses nothing.
+//! The live stream: waiting and taking are separate steps, so that cancelling a wait loses nothing.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::client::{
 };
 use crate::protocol::stream::Channel;
 
-/// A channel as Python hands it over: type, exchange, symbol, category, parameters, what is not checked.
+/// A channel as passed by Python: type, exchange, symbol, category, parameters, unchecked parameters.
 pub(super) type ChannelParts = (String, String, String, Option<String>, Vec<(String, String)>, Vec<(String, String)>);
 
 fn channel((kind, exchange, symbol, category, parameters, extra): ChannelParts) -> Channel {
@@ -39,7 +39,7 @@ fn channel((kind, exchange, symbol, category, parameters, extra): ChannelParts) 
 pub(super) struct EventStream {
     stream: Arc<client::EventStream>,
     process: Arc<Process>,
-    /// What the trades of batches are of, as Python got them last.
+    /// The table of batches' series, as last converted for Python.
     tuples: Mutex<Option<Tuples>>,
 }
 
@@ -107,7 +107,7 @@ impl EventStream {
     fn batch(&self, py: Python<'_>, trades: Trades) -> PyResult<Py<PyAny>> {
         let mut known = self.tuples.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let before = known.as_ref().map_or(0, |tuples| tuples.series.bind(py).len());
-        // Nothing of Python is made while the table is held: connections wait for it.
+        // No Python object is created while the table is locked: connections wait for it.
         let grown: Option<TradeTable> =
             self.stream.trade_table(|table| (table.all.len() != before).then(|| table.clone()));
         if let Some(table) = grown {
@@ -141,7 +141,7 @@ impl EventStream {
     }
 }
 
-/// Identifiers as an array of NumPy's texts, as wide as the longest.
+/// Identifiers as a NumPy array of strings, as wide as the longest.
 fn texts(py: Python<'_>, trades: &Trades) -> PyResult<Py<PyAny>> {
     let letters = |id: &str| if id.is_ascii() { id.len() } else { id.chars().count() };
     let width = trades.ids().map(letters).max().unwrap_or(0).max(1);
@@ -184,7 +184,7 @@ pub(super) fn options(
 
 #[pymethods]
 impl EventStream {
-    /// What is to be warned of before the channels are opened.
+    /// The warnings to issue before the channels are opened.
     fn look_up(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let stream = self.own(py)?;
         let listed = wait(py, &self.process, async move { stream.look_up().await })?;
@@ -226,7 +226,7 @@ impl EventStream {
 
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(Bound<'py, PyList>, bool)> {
         let own = self.own(py)?;
-        numpy_there(py)?; // first: what was taken would be lost
+        numpy_there(py)?; // first: events already taken would be lost
         let taken = own.take(most);
         let list = PyList::empty(py);
         for event in taken.events {
@@ -247,7 +247,7 @@ impl EventStream {
         self.stream.dropped()
     }
 
-    /// Rows recorded, and events that could not be.
+    /// Rows recorded, and events that could not be recorded.
     #[getter]
     fn recorded(&self) -> (u64, u64) {
         self.stream.recorded()
@@ -260,7 +260,7 @@ impl EventStream {
 
     #[getter]
     fn state(&self) -> &'static str {
-        // The connections and their locks are the parent's.
+        // The connections and their locks belong to the parent.
         if self.process.is_own() { self.stream.state().name() } else { "of another process" }
     }
 }

@@ -1,4 +1,4 @@
-//! Times as Python's results hold them: `datetime64[ns]`; and the clocks that tell them.
+//! Times in Python's results (`datetime64[ns]`), and clocks of Python.
 
 use std::sync::Arc;
 
@@ -29,38 +29,38 @@ pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Boun
     Ok(list)
 }
 
-/// Unix seconds that nanoseconds hold: the years 1678 to 2261.
+/// Unix seconds that fit into nanoseconds: the years 1678 to 2261.
 pub(super) const MOST_SECONDS: f64 = 9.2e9;
 
-/// The moment that a clock of Python tells in Unix seconds. Rounded, none gets into the second after its own.
+/// Converts the Unix seconds of a Python clock; rounded so that no moment gets into the next second.
 pub(super) fn unix_nanos(py: Python<'_>, seconds: f64) -> PyResult<UnixNanos> {
     if !(-MOST_SECONDS..MOST_SECONDS).contains(&seconds) {
-        let message = format!("the clock tells {seconds}, which is no time in Unix seconds before the year 2261");
+        let message = format!("the clock returned {seconds}, which is not a time in Unix seconds before the year 2261");
         return Err(errors::invalid(py, &message));
     }
     let second = seconds.floor();
     Ok(UnixSecond(second as i64).nanos().plus(((seconds - second) * SECOND as f64) as i64))
 }
 
-/// A moment in Unix seconds, as Python's clocks tell it.
+/// A moment in Unix seconds, for Python's clocks.
 pub(super) fn unix_seconds(time: UnixNanos) -> f64 {
     time.0 as f64 / SECOND as f64
 }
 
-/// The microsecond that Python tells in Unix seconds: so many digits survive the way through a double.
+/// Converts Unix seconds of Python to microseconds, the precision that survives a double.
 pub(super) fn to_microsecond(seconds: f64) -> UnixNanos {
     UnixMicros((seconds * 1e6).round() as i64).nanos()
 }
 
-/// A function of Python that tells the time, as the engine asks it while a call is under way. What it raises is written to
-/// `sys.unraisablehook`: it must not lose an answer that was paid.
+/// A Python clock that the engine calls during a call. Its exceptions are written to `sys.unraisablehook`, so that no
+/// paid answer is lost.
 pub(super) fn python_clock(clock: Py<PyAny>) -> Now {
     Arc::new(move || {
         let call = |py: Python<'_>| {
             let seconds = clock.call0(py).and_then(|seconds| seconds.extract::<f64>(py));
             seconds.map_err(|error| error.write_unraisable(py, None)).ok()
         };
-        // It may take its time: the worker's other tasks move on.
+        // It may be slow: the worker's other tasks continue.
         let seconds = tokio::task::block_in_place(|| Python::try_attach(call)).flatten();
         seconds.filter(|seconds| seconds.is_finite()).map(to_microsecond)
     })

@@ -308,7 +308,7 @@ pub fn read_archive(
 
 pub(super) fn key(source: &str, request: &PointsRequest) -> Result<ArchiveKey, ClientError> {
     let session = request.query.session.as_deref().unwrap_or_default();
-    let problem = || format!("nobody knows when a session {session:?} is closed, so it cannot be archived");
+    let problem = || format!("it is not known when a session {session:?} closes, so it cannot be archived");
     ArchiveKey::new(source, &request.query).ok_or_else(|| ClientError::invalid(problem()))
 }
 

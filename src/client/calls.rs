@@ -1,5 +1,5 @@
-//! Calls that ask for several symbols or coins: one plan, one budget, one progress; what fails of one symbol does not lose
-//! what arrived of the others.
+//! Calls for several symbols or coins: one plan, one budget, one progress. When some symbols fail, the results of the
+//! others are kept.
 
 use futures::StreamExt;
 use futures::future::join_all;
@@ -22,13 +22,13 @@ use crate::columns::Series;
 use crate::protocol::Weight;
 use crate::weight::Slice;
 
-/// What each request of a call brought, by what it is of.
+/// The result of each request of a call, with its label.
 pub type Each<T> = Vec<(String, Result<T, ClientError>)>;
 
-/// What a call for points brought.
+/// The result of a call for points.
 #[derive(Debug, Default)]
 pub struct Fetched {
-    /// The series of each request, in the order asked.
+    /// The series of each request, in the order given.
     pub series: Vec<Series>,
     /// Weight of the requests that were answered.
     pub weight: Weight,
@@ -46,7 +46,7 @@ impl Client {
     /// What [`Client::points_all`] would send at `now`, and what each tier would take for it. Sends nothing.
     ///
     /// # Errors
-    /// As [`Client::plan`]; all requests together may not weigh more than the call's `max_weight`.
+    /// As [`Client::plan`]; the total weight of all requests is limited by the call's `max_weight`.
     pub fn plan_all(&self, requests: &PointsRequests, now: UnixNanos) -> Result<Plan, ClientError> {
         let inner = &self.inner;
         let mut asked = Vec::with_capacity(requests.each().len());
@@ -68,13 +68,13 @@ impl Client {
         Ok(Plan { tiers, ..plan })
     }
 
-    /// Fetches the points of a call as of `now`: the series of each request, in the order asked. The requests
-    /// share the budget and run at once, as those of one plan do. Series that do not say what they are of are told by what
-    /// was asked.
+    /// Fetches the points of a call as of `now`: the series of each request, in the order given. The requests share the
+    /// budget and run concurrently, like those of one plan. Fields that are missing in a series' identity are filled in
+    /// from the query.
     ///
     /// # Errors
-    /// As [`Client::points`]. When some symbols arrived and others did not, [`ErrorKind::Partial`] carries both, and each
-    /// failure says of which symbol it is.
+    /// As [`Client::points`]. When some symbols succeeded and others failed, [`ErrorKind::Partial`] carries both, and
+    /// each failure names its symbol.
     pub async fn points_all(
         &self,
         requests: &PointsRequests,
@@ -82,7 +82,7 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Fetched, ClientError> {
         if let Some(one) = requests.only() {
-            let run = CallRun::new(&self.inner, progress, None); // its own plan minds its weight
+            let run = CallRun::new(&self.inner, progress, None); // each plan checks its own weight
             let series = run.watched(self.points_within(&run, one, now, Amount::default())).await;
             return Ok(Fetched { series: with_asked_identity(series, one)?, weight: run.weight_done() });
         }
@@ -110,11 +110,10 @@ impl Client {
         }
     }
 
-    /// What [`Client::listed`] says of every symbol or coin of a call: that one is sure of, or unsure of, only where all of
-    /// them are known.
+    /// [`Client::listed`] for every symbol or coin of a call: `None` unless all are in cached lists.
     ///
     /// # Errors
-    /// As there, for the first that the service does not have.
+    /// As [`Client::listed`], for the first unknown name.
     pub fn listed_all(&self, requests: &PointsRequests) -> Result<Option<Listed>, ClientError> {
         let mut every = Vec::with_capacity(requests.each().len());
         for request in requests.each() {
@@ -123,25 +122,25 @@ impl Client {
         Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::together))
     }
 
-    /// As [`Client::look_up`], for every request of a call: requests of one exchange share its listing.
+    /// As [`Client::look_up`], for every request of a call: requests for one exchange share its list.
     ///
     /// # Errors
-    /// As there, for the first that the service does not have.
+    /// As [`Client::look_up`], for the first unknown name.
     pub async fn look_up_all(
         &self,
         requests: &PointsRequests,
         now: UnixNanos,
         archive: Option<&Archive>,
     ) -> Result<Listed, ClientError> {
-        // At once: lists that do not come hold the call up as long as one of them.
+        // Concurrently, so that lists that time out delay the call only once.
         let every = join_all(requests.each().iter().map(|request| self.look_up(request, now, archive))).await;
         Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// As [`Client::sync`], for every request of a call. What fails of one does not end the others.
+    /// As [`Client::sync`], for every request of a call. A failure of one does not end the others.
     ///
     /// # Errors
-    /// What is found before anything is sent.
+    /// Errors that are found before anything is sent.
     pub async fn sync_all(
         &self,
         archive: &Archive,
@@ -157,10 +156,10 @@ impl Client {
         run.watched(self.each(run, requests, CallWork::Sync(archive), now, sync)).await
     }
 
-    /// As [`Client::ask_again`], for every request of a call. What fails of one does not end the others.
+    /// As [`Client::ask_again`], for every request of a call. A failure of one does not end the others.
     ///
     /// # Errors
-    /// What is found before anything is sent.
+    /// Errors that are found before anything is sent.
     pub async fn ask_again_all(
         &self,
         archive: &Archive,
@@ -177,8 +176,7 @@ impl Client {
         run.watched(self.each(run, requests, CallWork::Again { archive, replace }, now, ask)).await
     }
 
-    /// Does the work of each request, told by its place, several at once: when all of them are known to be right and not to
-    /// weigh too much.
+    /// Runs `work` for each request, by its index, several at once, after all of them were checked and weighed.
     async fn each<T, R: Future<Output = Result<T, ClientError>>>(
         &self,
         run: &CallRun<'_>,
@@ -191,7 +189,7 @@ impl Client {
             self.inner.check_request(request)?;
         }
         let mut expected = self.inner.expected_of_each(requests, work, now).await?;
-        // What is all there needs no service.
+        // If everything is archived, the service is not needed.
         if expected.iter().any(|amount| amount.requests > 0) && !self.inner.pacer.knows_limits() {
             self.inner.learn_limits().await;
             expected = self.inner.expected_of_each(requests, work, now).await?;
@@ -216,7 +214,7 @@ impl ClientInner {
         let each = stream::iter(0..requests.each().len());
         let each = each.map(|place| self.expected(&requests.each()[place], work, now)).buffered(PARALLEL);
         let each: Vec<Result<Amount, ClientError>> = each.collect().await;
-        // Whoever holds the files mends them, or tells what is wrong of this symbol alone.
+        // A damaged archive is repaired by the lock's holder, or is an error of this symbol alone.
         let known = |amount: Result<Amount, ClientError>| match amount {
             Err(error) if error.kind == ErrorKind::Archive => Ok(Amount::default()),
             amount => amount,
@@ -246,7 +244,7 @@ impl ClientInner {
     }
 }
 
-/// An outcome whose series, also those that arrived of what failed, say what they are of.
+/// A result whose series, including those in its error, have a complete identity.
 fn with_asked_identity(
     outcome: Result<Vec<Series>, ClientError>,
     request: &PointsRequest,
@@ -262,14 +260,14 @@ fn with_asked_identity(
     }
 }
 
-/// The error of a call for `all` symbols of which some failed, with what `arrived` of the others. Where nothing did, it is
-/// of the first failure's kind.
+/// The error of a call for `all` symbols of which some failed, with the results of the others. If none succeeded, it
+/// has the kind of the first failure.
 pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: Vec<Series>) -> ClientError {
     let failed = failures.len();
     let some = failed < all || !arrived.is_empty();
     let each = failures.into_iter().flat_map(|(label, error)| {
         let parts = error.partial.clone().map(|partial| *partial).unwrap_or_default();
-        // What was paid for and could not be kept stays with its error.
+        // What was paid for but not archived stays in its error.
         let whole = parts.failures.is_empty() || error.kind == ErrorKind::Archive;
         let parts = if whole { vec![error] } else { parts.failures };
         parts.into_iter().map(move |part| ClientError { message: format!("{label}: {}", part.message), ..part })
@@ -284,13 +282,13 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     ClientError { kind: ErrorKind::Partial, message, partial, cause: None, ..first }
 }
 
-/// The key under which an archive of a source keeps the first request of a call; `None` for what cannot be kept.
+/// The archive key of the first request of a call; `None` if it cannot be archived.
 #[must_use]
 pub fn archive_key(source: &str, requests: &PointsRequests) -> Option<ArchiveKey> {
     ArchiveKey::new(source, &requests.first().query)
 }
 
-/// The first bucket start that an archive keeps of the requests of a call; `None` where it keeps nothing of them.
+/// The first bucket start that is archived for the requests of a call; `None` if nothing is.
 ///
 /// # Errors
 /// [`ErrorKind::Archive`] where a ledger is not what was written.
@@ -304,10 +302,11 @@ pub fn first_kept(archive: &Archive, requests: &PointsRequests) -> Result<Option
     Ok(first)
 }
 
-/// The points of a call from an archive alone, as [`read_archive`] reads those of one request.
+/// The points of a call from an archive alone; see [`read_archive`].
 ///
 /// # Errors
-/// As there. Where data of some symbols were never asked, the error has what is there of all, and a failure for each.
+/// As [`read_archive`]. If data of some symbols were never downloaded, the error carries what is there of all, and a
+/// failure for each.
 pub fn read_archive_all(
     archive: &Archive,
     requests: &PointsRequests,

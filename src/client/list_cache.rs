@@ -1,4 +1,4 @@
-//! Lists of a service that a client asked for and keeps.
+//! The service's lists that a client has fetched.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,12 +11,12 @@ use super::error::ClientError;
 use super::listed::Listed;
 use crate::protocol::{DiscoveryList, Filters};
 
-/// How long a list that could not be had is left alone.
+/// How long to wait after a failure before fetching a list again.
 pub(super) const AFTER_FAILURE: Duration = Duration::from_secs(300);
-/// What an older list does not have may be new: it is looked for in another.
+/// A name that is missing in a list older than this may be new: the list is fetched again.
 pub(super) const FRESH: Duration = Duration::from_secs(60);
 
-/// The lists that a client knows.
+/// The cached lists of a client.
 #[derive(Default)]
 pub(in crate::client) struct ListCaches {
     /// Symbols, coins and categories.
@@ -25,31 +25,31 @@ pub(in crate::client) struct ListCaches {
     pub(super) sizes: ListCache<f64>,
 }
 
-/// Which list it is.
+/// Identifies a list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ListQuery {
     pub list: DiscoveryList,
     pub filters: Filters,
 }
 
-/// Who asks a service for its lists.
+/// Fetches lists from a service.
 pub(super) trait ListSource {
-    /// A list; `None` where it cannot be had.
+    /// A list; `None` where it cannot be fetched.
     fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> impl Future<Output = Option<Vec<T>>> + Send;
 }
 
-/// Something that a list answers.
+/// A question that a list answers.
 pub(super) trait ListQuestion<T> {
-    /// The list.
+    /// The list to look in.
     fn query(&self) -> &ListQuery;
 
-    /// What the list says.
+    /// The answer according to the list.
     fn judge(&self, list: &[T]) -> Result<Listed, ClientError>;
 }
 
 type ListSlot<T> = Arc<tokio::sync::Mutex<CachedList<T>>>;
 
-/// Lists of one kind of entries.
+/// Cached lists of one type of entries.
 pub(super) struct ListCache<T>(Mutex<HashMap<ListQuery, ListSlot<T>>>);
 
 impl<T> Default for ListCache<T> {
@@ -58,7 +58,7 @@ impl<T> Default for ListCache<T> {
     }
 }
 
-/// What is known of a list.
+/// State of a cached list.
 pub(super) enum CachedList<T> {
     Unasked,
     Had { list: Vec<T>, at: Instant },
@@ -78,21 +78,21 @@ impl<T: DeserializeOwned> ListCache<T> {
         }
     }
 
-    /// The answer, where no list must be asked for it.
+    /// The answer; `None` if a list must be fetched for it.
     pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
         let slot = self.slot(question.query());
-        // Who holds it is asking.
+        // Whoever holds the lock is fetching the list.
         slot.try_lock().ok()?.says(question)
     }
 
-    /// The answer; the list is asked where it must be.
+    /// The answer, from the cache or after fetching the list.
     pub(super) async fn ask(
         &self,
         client: &impl ListSource,
         question: &impl ListQuestion<T>,
     ) -> Result<Listed, ClientError> {
         let slot = self.slot(question.query());
-        let mut listing = slot.lock().await; // those who come meanwhile need not ask
+        let mut listing = slot.lock().await; // concurrent callers wait here and use the same answer
         if let Some(said) = listing.says(question) {
             return said;
         }
@@ -104,7 +104,7 @@ impl<T: DeserializeOwned> ListCache<T> {
 }
 
 impl<T> CachedList<T> {
-    /// The answer; `None` where the list must be asked, for the first time or again.
+    /// The answer; `None` if the list must be fetched, for the first time or again.
     pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
         match self {
             Self::Unasked => None,

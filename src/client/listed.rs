@@ -1,18 +1,18 @@
-//! What a list says.
+//! Results of looking names up in the service's lists.
 
-/// What a list says of a name.
+/// Whether a name is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listed {
-    /// It is there.
+    /// It is listed.
     Yes,
-    /// It may not be there, in words for the caller; the list is not sure.
+    /// It may not exist, with a message for the caller: the list may be incomplete.
     Unsure(String),
-    /// Nobody knows, or there is nothing to look up.
+    /// Not known, or there is nothing to look up.
     Unknown,
 }
 
 impl Listed {
-    /// What the caller is warned of: nothing, unless the list is not sure.
+    /// The warning for the caller, if unsure.
     pub fn doubt(self) -> Option<String> {
         match self {
             Self::Unsure(words) => Some(words),
@@ -20,7 +20,7 @@ impl Listed {
         }
     }
 
-    /// What lists say of several names: that they are there only where all of them are.
+    /// The result for several names: `Yes` only if all are listed.
     pub(super) fn together(every: impl IntoIterator<Item = Self>) -> Self {
         let (mut all, mut doubts) = (true, Vec::new());
         for one in every {

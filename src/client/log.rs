@@ -1,5 +1,5 @@
-//! What a call did, said while it happens: one record for each attempt, and notices about the budget. The bindings hand
-//! them to Python's `logging`; without a listener nothing is put together.
+//! Log records of a call: one for each attempt, and notices about the budget. The bindings pass them to Python's
+//! `logging`; without a listener none are built.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ tokio::task_local! {
     static LISTENER: Listener;
 }
 
-/// How much a record matters, by the numbers of Python's `logging`.
+/// The level of a record, as numbers of Python's `logging`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// An attempt that succeeded, or was refused for good: the caller learns it anyway.
+    /// An attempt succeeded, or was refused for good, which the caller gets as an error.
     Debug = 10,
-    /// Something that went wrong and is mended, such as an attempt that is made again.
+    /// A problem that is being handled, such as an attempt that is repeated.
     Warning = 30,
 }
 
-/// Something that happened.
+/// A log record.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LogRecord {
-    /// An attempt ended.
+    /// The end of an attempt.
     Attempt(Attempt),
-    /// Anything else, in words.
+    /// Any other message.
     Notice(String),
 }
 
-/// How one attempt went.
+/// One attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attempt {
     /// URL of the request; the key is not in it.
@@ -41,14 +41,14 @@ pub struct Attempt {
     pub seconds: f64,
     /// Which attempt it was, from 1.
     pub attempt: u32,
-    /// What went wrong; `None` when nothing did.
+    /// The error, if any.
     pub error: Option<String>,
     /// Seconds until the next attempt, where there is one.
     pub again_in: Option<f64>,
 }
 
 impl LogRecord {
-    /// How much it matters.
+    /// Its level.
     pub const fn level(&self) -> LogLevel {
         match self {
             Self::Attempt(Attempt { again_in: None, .. }) => LogLevel::Debug,
@@ -76,12 +76,12 @@ impl fmt::Display for LogRecord {
     }
 }
 
-/// Takes the records of a call.
+/// Receives the records of a call.
 #[derive(Clone)]
 pub struct Listener {
-    /// Only records that matter at least as much are emitted.
+    /// The lowest level that is emitted.
     pub least: LogLevel,
-    /// Called where the call runs: it must not wait.
+    /// Called on the call's thread: it must not block.
     pub on_record: Arc<dyn Fn(LogRecord) + Send + Sync>,
 }
 
@@ -93,7 +93,7 @@ pub async fn listening<T>(listener: Option<Listener>, call: impl Future<Output =
     }
 }
 
-/// Emits a record of this level, which is only put together when somebody listens.
+/// Emits a record of this level; it is only built if there is a listener for it.
 pub(super) fn emit(level: LogLevel, record: impl FnOnce() -> LogRecord) {
     let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.on_record)));
     if let Ok(Some(on_record)) = listener {
@@ -101,7 +101,7 @@ pub(super) fn emit(level: LogLevel, record: impl FnOnce() -> LogRecord) {
     }
 }
 
-/// Whether somebody listens to records of this level.
+/// Whether there is a listener for this level.
 pub(super) fn is_heard(level: LogLevel) -> bool {
     LISTENER.try_with(|listener| level >= listener.least).unwrap_or(false)
 }

@@ -1,5 +1,5 @@
-//! The client: knows the exact cost of a call before it sends, paces itself by the shared bucket, retries what may be
-//! retried, and never takes a part for the whole. Async; the bindings add the blocking face.
+//! The client: computes the exact cost of a call before sending, paces itself by the shared token bucket, retries where
+//! possible, and never returns a partial answer as a complete one. Async; the bindings add the blocking version.
 
 mod address;
 mod analytics;

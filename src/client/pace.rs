@@ -1,4 +1,4 @@
-//! Pacing: one account per key and base address, first come first served, corrected by the answers' headers.
+//! Pacing: one account per key and base URL, first come first served, corrected by the answers' headers.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::Weight;
 use crate::protocol::tier::TIERS;
 
-/// Longest pause between two looks at the line: a place in it is given up when nobody asks for it.
+/// Longest pause between two checks of the queue: a place in it expires if it is not renewed.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The pacers of a process.
@@ -28,10 +28,10 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The pacer of the client's key, base address and scope. Only a hash of them is kept.
+    /// The pacer for the client's key, base URL and scope, which are stored only as a hash.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] for an address of Redis that is none, and for a link in the place of the account's file.
+    /// [`ErrorKind::InvalidRequest`] for an invalid Redis address, and for a link at the path of the account's file.
     pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<Arc<Pacer>, ClientError> {
         let hashed = |parts: &[&str]| hex::encode(&Sha256::digest(parts.join("\n"))[..16]);
         let account = hashed(&[config.api_key.expose_secret(), base]);
@@ -60,31 +60,32 @@ impl Registry {
 /// The budget as the local bucket sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetView {
-    /// Weight per minute: a rate.
+    /// Refill rate: weight per minute.
     pub limit: u32,
-    /// Most weight that the bucket holds, and so most that is ever left.
+    /// Capacity: the most weight that can ever be left.
     pub burst: Weight,
-    /// Whole weight left, burst included.
+    /// Weight left, burst included, rounded down.
     pub remaining: Weight,
     /// Weight spent in the last 60 seconds.
     pub used: Weight,
-    /// Time until the bucket is full again; what time that is, only who knows the service's clock can tell.
+    /// Time until the bucket is full again, as a duration: an absolute time would need the service's clock.
     pub full_in: Duration,
 }
 
-/// The pace of one key at one base address.
+/// Paces one key at one base URL.
 pub(super) struct Pacer {
     ledger: Arc<BudgetLedger>,
-    /// Held by whoever is first in line in this process; tokio's mutex hands it on in order of arrival.
+    /// Held by the first request in the queue of this process; tokio's mutex is first come, first served.
     line: tokio::sync::Mutex<()>,
     pub(super) learnt: OnceCell<()>,
-    /// Names of requests; those of different processes start at random.
+    /// Ids of requests; different processes start at random numbers.
     names: AtomicU64,
-    /// Limits of the tier that a client was given.
+    /// The limits of the tier that the client was given.
     assumed: Mutex<Option<Limits>>,
 }
 
-/// Weight that was taken for a request under way. Dropped (a cancelled call, a broken connection) it stays spent.
+/// Weight taken for a request in flight. If it is dropped (a cancelled call, a broken connection), the weight stays
+/// spent.
 pub(super) struct Permit {
     pacer: Arc<Pacer>,
     name: u64,
@@ -97,11 +98,11 @@ pub(super) struct Permit {
 pub(super) struct Patience {
     /// `max_wait` of the client.
     pub max_wait: Option<Duration>,
-    /// End of the whole call.
+    /// Deadline of the whole call.
     pub deadline: Option<Instant>,
 }
 
-/// A place in the line of the account, given up when the call is cancelled.
+/// A place in the account's queue, given up when the call is cancelled.
 struct InLine<'a> {
     pacer: &'a Pacer,
     name: u64,
@@ -133,7 +134,7 @@ impl Pacer {
         self.ledger.is_local()
     }
 
-    /// Takes over the limits of a tier, until the service tells others.
+    /// Uses the limits of a tier until the service reports others.
     fn assume(&self, limits: Limits) {
         *self.assumed.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits);
         self.ledger.update_now(|account, now| account.assume(limits, now));
@@ -144,7 +145,7 @@ impl Pacer {
         self.burst().is_some()
     }
 
-    /// Whether somebody else who shares the account knows the limit.
+    /// Whether someone else who shares the account knows the limit.
     pub(super) async fn hears_limits(&self) -> bool {
         self.ledger.update(|account, _| account.limits().is_some()).await
     }
@@ -173,21 +174,22 @@ impl Pacer {
         self.ledger.update_now(|account, now| account.eta(weight, now)).as_secs_f64()
     }
 
-    /// Seconds until `weight` has refilled, whoever stands in line; 0 while the limit is unknown.
+    /// Seconds until `weight` has refilled, regardless of the queue; 0 while the limit is unknown.
     pub(super) fn refill(&self, weight: Weight) -> f64 {
         let refill = |account: &mut Account, now| account.bucket(now).map(|bucket| bucket.refill(weight, now));
         self.ledger.update_now(refill).unwrap_or_default().as_secs_f64()
     }
 
-    /// Waits in line until `weight` can be taken, and takes it. Weight 0 does not wait in line, only for a pause.
+    /// Waits in the queue until `weight` can be taken, and takes it. Weight 0 does not queue, it only waits for a
+    /// pause.
     ///
     /// # Errors
-    /// [`ErrorKind::RateLimit`] when the weight is more than the bucket ever holds, when the daily cap is reached, or
-    /// when the wait would be longer than the caller's patience.
+    /// [`ErrorKind::RateLimit`] when the weight exceeds the bucket's capacity, when the daily cap is reached, or when
+    /// the wait would be longer than allowed.
     pub(super) async fn acquire(self: &Arc<Self>, weight: Weight, patience: Patience) -> Result<Permit, ClientError> {
         let start = Instant::now();
         let waiting = self.wait_and_take(weight, patience, start);
-        // Others in line may take the whole time.
+        // Waiting in the queue may take all of the allowed time.
         let line_end = patience.max_wait.map(|most| start + most + Duration::from_millis(50));
         match line_end.into_iter().chain(patience.deadline).min() {
             None => waiting.await,
@@ -209,7 +211,7 @@ impl Pacer {
         patience: Patience,
         start: Instant,
     ) -> Result<Permit, ClientError> {
-        // What weighs nothing need not stand in line behind what does.
+        // A request without weight need not queue.
         let _first = if weight == Weight::ZERO { None } else { Some(self.line.lock().await) };
         let name = self.names.fetch_add(1, Ordering::Relaxed);
         let assumed = *self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,8 +251,8 @@ impl Pacer {
 }
 
 impl Patience {
-    /// What a wait that the service asks for is longer than, if anything: the caller's patience, or what any bucket needs
-    /// to refill, so that only a day's weight can be spent.
+    /// Whether a wait requested by the service is too long: longer than the caller allows, or longer than any bucket
+    /// takes to refill, which means that the daily cap is reached.
     pub(super) fn too_long(self, wait: Duration) -> Option<String> {
         if wait > Duration::from_nanos(LONGEST_PAUSE as u64) {
             return Some("which is not the minute's budget: the key's weight for today is spent".to_owned());
@@ -288,17 +290,17 @@ impl Permit {
         self.settle(RequestOutcome::Answered(headers)).await;
     }
 
-    /// The service refused with 429: nothing was charged, and nobody sends before `wait` is over.
+    /// The service refused with 429: nothing was charged, and no one sends before `wait` is over.
     pub(super) async fn refused(self, headers: BudgetHeaders, wait: Option<Duration>) {
         self.settle(RequestOutcome::Refused { headers, wait }).await;
     }
 
-    /// The request surely did not reach the service.
+    /// The request certainly did not reach the service.
     pub(super) async fn not_sent(self) {
         self.settle(RequestOutcome::NotSent).await;
     }
 
-    /// It may have been charged: it stays spent.
+    /// It may have been charged: the weight stays spent.
     pub(super) async fn unknown(self) {
         self.settle(RequestOutcome::Unknown).await;
     }
@@ -321,7 +323,7 @@ impl Drop for Permit {
     }
 }
 
-/// The refusal of a weight that never fits.
+/// The error for a weight that exceeds the capacity.
 pub(super) fn too_heavy(weight: Weight, burst: Weight) -> ClientError {
     let tier = TIERS.iter().find(|tier| tier.burst() >= weight);
     let tier = tier.map_or_else(String::new, |tier| {

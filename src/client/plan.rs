@@ -10,15 +10,15 @@ use crate::protocol::{Points, Weight};
 /// One request of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedRequest {
-    /// The whole URL; the key is not in it.
+    /// The full URL, without the key.
     pub url: String,
     /// Weight (section 8.2).
     pub weight: Weight,
-    /// Buckets in its window.
+    /// Number of buckets in its window.
     pub points: Points,
-    /// The window; `None` for what has no points.
+    /// The window; `None` for a request without points.
     pub window: Option<Window>,
-    /// Bytes that its answer may take in memory.
+    /// Most bytes that its answer may take in memory.
     pub(super) memory: u64,
 }
 
@@ -27,9 +27,9 @@ pub struct PlannedRequest {
 pub struct Plan {
     /// The requests, in the order of their windows.
     pub requests: Vec<PlannedRequest>,
-    /// Seconds until the budget at hand allows the last of them.
+    /// Seconds until the current budget allows the last of them.
     pub eta: f64,
-    /// What each tier would take, lowest first; empty where nobody asked.
+    /// What each tier would take, lowest first; empty if not requested.
     pub tiers: Vec<TierWait>,
     pub(super) window: Window,
 }
@@ -47,12 +47,12 @@ impl Plan {
         Ok(Self { requests, eta: inner.pacer.eta(weight), tiers: Vec::new(), window })
     }
 
-    /// Summed weight.
+    /// Total weight.
     pub fn weight(&self) -> Weight {
         self.requests.iter().map(|request| request.weight).sum()
     }
 
-    /// Summed buckets.
+    /// Total number of buckets.
     pub fn points(&self) -> Points {
         self.requests.iter().map(|request| request.points).sum()
     }

@@ -22,12 +22,13 @@ use crate::weight::Slice;
 impl Client {
     /// What [`Client::points`] would send at `now`. Sends nothing.
     ///
-    /// The weight of a type that the table does not know is taken for that of the plain 1x types.
+    /// An unknown type is weighed as the plain 1x types.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidRequest`] for a symbol that a listing asked before ([`Client::look_up`]) does not have, when the window is too long, no request of it ever fits the budget, or all of it
-    /// weighs more than the request's `max_weight`,
-    /// [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a window.
+    /// [`ErrorKind::InvalidRequest`] for a symbol that is missing in a cached list ([`Client::look_up`]), when the
+    /// window is too long, when no request of it ever fits the budget, or when the total exceeds the request's
+    /// `max_weight`; [`ErrorKind::Tier`] when the client's tier does not allow the type, several exchanges or so old a
+    /// window.
     pub fn plan(&self, request: &PointsRequest, now: UnixNanos) -> Result<Plan, ClientError> {
         self.inner.check_request(request)?;
         self.listed(request)?;
@@ -38,11 +39,11 @@ impl Client {
         Plan::new(requests, request.window(now, self.inner.tier), &self.inner, request.max_weight)
     }
 
-    /// Fetches the points of a request as of `now`: cut into requests, paced, retried, decoded, joined
-    /// by series and sorted. A query of one symbol or coin that the service has nothing for gives empty series.
+    /// Fetches the points of a request as of `now`: cut into requests, paced, retried, decoded, joined by series and
+    /// sorted. If the service has no data for a symbol or coin, its series are empty.
     ///
     /// # Errors
-    /// Every kind; when some requests arrived and others did not, [`ErrorKind::Partial`] carries both.
+    /// Every kind; when some requests succeeded and others failed, [`ErrorKind::Partial`] carries both.
     pub async fn points(
         &self,
         request: &PointsRequest,
@@ -53,7 +54,7 @@ impl Client {
         run.watched(self.points_within(&run, request, now, Amount::default())).await
     }
 
-    /// The points of a request that is one part of a call, which expected it to send `expected`.
+    /// The points of one request of a call, which expected it to send `expected`.
     pub(super) async fn points_within(
         &self,
         run: &CallRun<'_>,
@@ -83,9 +84,9 @@ impl ClientInner {
         Ok(slices.iter().map(|slice| self.planned(&request.query, slice)).collect())
     }
 
-    /// Sends the requests for one symbol, several at once, and hands each answer on as it comes: its place in the plan, its
-    /// series, and the service's clock. `take` says what it made of it, and whether the rest is still worth asking for. The
-    /// outcomes are in the plan's order.
+    /// Sends the requests for one symbol concurrently and passes each answer to `take` as it arrives: its index in the
+    /// plan, its series, and the service's clock. `take` returns its result and whether to continue. The results are in
+    /// the plan's order.
     pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
         &self,
         run: &CallRun<'_>,
@@ -122,7 +123,7 @@ impl ClientInner {
                         }
                         Err(error) => {
                             let failures = failed.fetch_add(1, Ordering::Relaxed) + 1;
-                            // Not sent, it costs nothing.
+                            // A request that is not sent costs nothing.
                             stop.fetch_or(step.failed(&error) || failures >= MOST_FAILURES, Ordering::Relaxed);
                             Err(error)
                         }
@@ -134,7 +135,7 @@ impl ClientInner {
             .await
     }
 
-    /// What reads the points of an answer that may take so many bytes in memory.
+    /// The reader for the points of an answer that may take so many bytes in memory.
     pub(super) fn reading(&self, memory: u64) -> body_reader::PointsReader {
         body_reader::PointsReader::new(self.transport.dialect().cloned(), memory)
     }
@@ -148,14 +149,14 @@ impl ClientInner {
     }
 }
 
-/// Most bytes that an answer of so many buckets can need in memory: twice its text by the estimate of
-/// [`TypeSpec::bucket_bytes`], for each of its series, and a base.
+/// Most bytes that an answer of so many buckets can need in memory: for each of its series twice the text size
+/// estimated by [`TypeSpec::bucket_bytes`], plus a constant.
 fn most_memory(query: &PointsQuery, points: Points) -> u64 {
     const BASE: u64 = 64 << 20;
     const MOST: u64 = 2 << 30;
-    /// Markets of a coin, where each is a series of its own.
+    /// Most markets of a coin when each is a series of its own.
     const MARKETS: u64 = 256;
-    // A type that no table knows may be like the largest one.
+    // An unknown type may be as large as the largest one.
     let spec = DataType::find(&query.data_type).unwrap_or(DataType::BlockBookSnapshotAgg).spec();
     let one = query.raw_symbol.is_some() || query.group_by.is_some();
     let series = if one { query.exchanges.len().max(1) as u64 } else { MARKETS };

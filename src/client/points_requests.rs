@@ -1,4 +1,4 @@
-//! What a call asks: points of one symbol, or of several symbols or coins.
+//! The requests of a call: for one symbol, or for several symbols or coins.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::columns::Series;
 use crate::protocol::query::Spelling;
 use crate::protocol::{PointsQuery, Selection, SeriesId, Tier, Weight};
 
-/// What a call may ask for several of. The lists pair by position; a list of one goes with every other.
+/// The arguments that may be lists. Lists are paired by position; a single value goes with every entry of the others.
 #[derive(Debug, Clone, Default)]
 #[allow(missing_docs)] // as in `PointsQuery`
 pub struct Subjects {
@@ -20,24 +20,24 @@ pub struct Subjects {
     pub block_sizes: Vec<f64>,
 }
 
-/// A checked call: one request for points, or several that differ in exchange, symbol or coin and in nothing else.
+/// A checked call: one request for points, or several that differ only in exchange, symbol or coin.
 #[derive(Debug, Clone)]
 pub struct PointsRequests {
     /// At least one.
     each: Vec<PointsRequest>,
-    /// Most weight of all of them.
+    /// Most total weight.
     pub(super) max_weight: Option<Weight>,
 }
 
 impl PointsRequests {
-    /// Checks a call for `subjects`; the arguments' own symbol, coin, token name and block size do not count.
+    /// Checks a call for `subjects`, which replace the symbol, coin, token name and block size of the arguments.
     ///
-    /// A symbol is one exchange's (section 4.1), so several exchanges make a request each, in the order exchange by
-    /// exchange. A coin is asked of all its exchanges at once, which weighs less (section 8.2). What is named twice is
-    /// asked once.
+    /// A symbol belongs to one exchange (section 4.1), so several exchanges make one request each, in their order. A
+    /// coin is requested from all its exchanges at once, which weighs less (section 8.2). Duplicates are requested
+    /// once.
     ///
     /// # Errors
-    /// As [`PointsRequest::new`]; also for lists that do not pair.
+    /// As [`PointsRequest::new`]; also for lists that cannot be paired.
     pub fn new(arguments: &PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
         let Subjects { symbols, coins, token_names, block_sizes } = subjects;
         let request = |exchanges: &[String], place: usize| {
@@ -54,7 +54,8 @@ impl PointsRequests {
         let count = symbols.len().max(coins.len()).max(1);
         let apart = arguments.query.exchanges.len() > 1 && !symbols.is_empty() && arguments.query.group_by.is_none();
         let alone = &arguments.query.exchanges[..arguments.query.exchanges.len().min(1)];
-        // What no list could mend, such as a symbol and a coin where the type takes one of them, is told first.
+        // Errors that do not depend on the lists come first, such as a symbol and a coin where the type takes one of
+        // them.
         let first = request(if apart { alone } else { &arguments.query.exchanges }, 0)?;
         let selection = first.spec.map(|spec| spec.selection);
         check_pairs(subjects, count)?;
@@ -78,19 +79,19 @@ impl PointsRequests {
         Ok(Self { each, max_weight })
     }
 
-    /// The requests, in the order asked.
+    /// The requests, in the order given.
     #[must_use]
     pub fn each(&self) -> &[PointsRequest] {
         &self.each
     }
 
-    /// The first request: window and session are those of all.
+    /// The first request; all have the same window and session.
     #[must_use]
     pub fn first(&self) -> &PointsRequest {
         &self.each[0]
     }
 
-    /// The exchanges that it names, each once, and the symbol and the coin, where it is of one only.
+    /// Each exchange once, and the symbol and the coin if all requests have the same.
     #[must_use]
     pub fn selection(&self) -> (Vec<&str>, Option<&str>, Option<&str>) {
         let mut exchanges: Vec<&str> = Vec::new();
@@ -122,7 +123,7 @@ impl PointsRequests {
         buckets.saturating_mul(spec.bucket_bytes(request.query.max_depth)) <= SMALL
     }
 
-    /// What each request is of, as messages name it.
+    /// A label of each request for messages.
     pub(super) fn labels(&self) -> Vec<String> {
         let several_sizes = self.each.iter().any(|one| one.query.block_size != self.each[0].query.block_size);
         let label = |request: &PointsRequest| label(&request.query, several_sizes);
@@ -136,7 +137,7 @@ impl From<PointsRequest> for PointsRequests {
     }
 }
 
-/// What stands at a place of a list, or in a list of one.
+/// The entry at an index of a list, or the only entry.
 fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
     if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
 }
@@ -176,8 +177,8 @@ fn label(query: &PointsQuery, with_size: bool) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The series of a request with what they are of: an aggregate, for one, does not say of which coin it is. What the service
-/// says stands.
+/// Completes the identity of a request's series from the query: an aggregate, for example, does not name its coin. What
+/// the service sends takes precedence.
 pub(super) fn named(mut series: Vec<Series>, request: &PointsRequest) -> Vec<Series> {
     let query = &request.query;
     let exchange = if let [only] = query.exchanges.as_slice() { Some(only) } else { None };
@@ -186,7 +187,7 @@ pub(super) fn named(mut series: Vec<Series>, request: &PointsRequest) -> Vec<Ser
         let SeriesId { raw_symbol, exchange, coin, token_name, .. } = &*one.id;
         let known = [raw_symbol, exchange, coin, token_name];
         if asked.iter().zip(known).all(|(asked, known)| asked.is_none() || known.is_some()) {
-            continue; // series of one request share their identity: no copy for nothing
+            continue; // the series of one request share their identity: no copy if it does not change
         }
         let SeriesId { raw_symbol, exchange, coin, token_name, .. } = Arc::make_mut(&mut one.id);
         for (known, asked) in [raw_symbol, exchange, coin, token_name].into_iter().zip(asked) {
@@ -241,7 +242,7 @@ mod tests {
         let asked = call(CANDLES, &["BYBIT", "OKEX_SWAP"], &coins(&["ETH", "BTC"])).unwrap();
         assert_eq!(asked.labels(), ["BYBIT+OKEX_SWAP ETH", "BYBIT+OKEX_SWAP BTC"]);
         assert!(asked.each().iter().all(|one| one.query.exchanges.len() == 2));
-        // A type that the table does not know takes exchanges as they are.
+        // For an unknown type, the exchanges are not checked.
         let asked = call("NEW_TYPE_AGG", &["BYBIT", "OKEX_SWAP"], &symbols(&["A", "B"])).unwrap();
         assert_eq!(asked.labels(), ["BYBIT+OKEX_SWAP A", "BYBIT+OKEX_SWAP B"]);
     }

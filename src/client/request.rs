@@ -1,5 +1,5 @@
-//! What a user asks, checked against the table before anything is sent, and the window it means at a moment
-//! (service.md 4.1, supplement 4).
+//! A user's request, checked against the table before anything is sent, and its window at a moment (service.md 4.1,
+//! supplement 4).
 
 use super::argument_values::{check_values, session};
 use super::error::{ClientError, ErrorKind};
@@ -13,7 +13,7 @@ use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
 use crate::weight::Demand;
 
-/// What users ask: a query, and the window and the bound that they give in their own units.
+/// A query with its window and bound in the units that users write.
 #[derive(Debug, Clone, Default)]
 pub struct PointsArguments {
     /// The query without its window. The interval may be a short name (`1h`), and so may the session (`daily`).
@@ -24,19 +24,19 @@ pub struct PointsArguments {
     pub end: Option<f64>,
     /// Seconds.
     pub period: Option<i64>,
-    /// Whether buckets that are not closed yet count.
+    /// Whether to include buckets that are not closed yet.
     pub include_forming: bool,
-    /// Most weight that the request may cost in all; more is refused before anything is sent.
+    /// Most total weight; more is refused before anything is sent.
     pub max_weight: Option<Weight>,
-    /// Whether the window may have no start: an archive, which is asked, knows where it begins.
+    /// Whether the start may be open, as for an archive, which knows its first row.
     pub open_window: bool,
 }
 
 impl PointsArguments {
-    /// Sets an argument of the query by the words that users write, such as `group_by` to `sum`.
+    /// Sets an argument of the query by the names that users write, such as `group_by` to `sum`.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] where there is no such argument, or it does not have that value.
+    /// [`super::ErrorKind::InvalidRequest`] for an unknown argument or value.
     pub fn set(&mut self, argument: &str, value: &str) -> Result<(), ClientError> {
         let refused = |error: ParamError| ClientError::invalid(format!("{} {}", error.name, error.problem));
         self.query.set_argument(argument, value).map_err(refused)
@@ -61,15 +61,15 @@ pub struct PointsRequest {
 
 /// Unix times beyond this look like milliseconds (the year 5138).
 const LATEST_SECONDS: f64 = 1e11;
-/// Seconds that a request may need until the service looks at its window: a start at the very end of the history would lie
-/// beyond it by then.
+/// Seconds that may pass until the service checks the window: a start at the very end of the history would be too old
+/// by then.
 const ON_THE_WAY: i64 = 10;
 
 impl PointsRequest {
-    /// Checks the arguments. A type, exchange or symbol that no table knows passes through.
+    /// Checks the arguments. Unknown types, exchanges and symbols pass.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] that names the argument, what is wrong and what would be right.
+    /// [`super::ErrorKind::InvalidRequest`] with the argument, what is wrong and what would be valid.
     pub fn new(arguments: PointsArguments) -> Result<Self, ClientError> {
         let asked = arguments.query;
         let spec = DataType::find(&asked.data_type).map(DataType::spec);
@@ -88,7 +88,7 @@ impl PointsRequest {
             interval: Some(interval.name.to_owned()),
             from: None,
             period: None,
-            // The nested form of a book tells where the bids end.
+            // The nested form of a book shows where the bids end.
             flatten: spec.is_some_and(|spec| spec.flat),
             session: asked.session.as_deref().map(session).transpose()?,
             extra,
@@ -113,20 +113,20 @@ impl PointsRequest {
         if !arguments.open_window || start.is_some() || period.is_some() {
             check_window(start, end, period)?;
         } else if let Some(end) = end {
-            check_window(Some(end), Some(end), None)?; // only whether it is a time
+            check_window(Some(end), Some(end), None)?; // only checks that it is a time
         }
         let (include_forming, max_weight) = (arguments.include_forming, arguments.max_weight);
-        // Of a session that this version does not know only the interval is known.
+        // For an unknown session only the interval is known.
         let grid = BucketGrid::of(query.session.as_deref(), interval).unwrap_or(BucketGrid::Every(interval));
         Ok(Self { query, spec, interval, grid, start, end, period, include_forming, max_weight })
     }
 
-    /// The half-open window of bucket starts that the request means at `now` for a key of a tier. A bucket
-    /// counts when its start lies in `[start, end)`; buckets that are not closed at `now` are left out unless forming ones
-    /// are wanted. The buckets of a market profile are its sessions.
+    /// The half-open window of bucket starts at `now` for a tier. A bucket counts if its start is in `[start, end)`;
+    /// buckets not closed at `now` are left out unless forming ones are included. The buckets of a market profile are
+    /// its sessions.
     ///
-    /// The last `period` seconds begin within the tier's history, at its first whole bucket, where `period` is no longer
-    /// than that: no part of what was meant lies beyond it but the start of one bucket.
+    /// If `period` fits into the tier's history, the last `period` seconds start at the first complete bucket of the
+    /// history, so that at most a part of one bucket is lost.
     #[must_use]
     pub fn window(&self, now: UnixNanos, tier: Option<Tier>) -> Window {
         let grid = self.grid;
@@ -137,10 +137,10 @@ impl PointsRequest {
             (Some(start), Some(end), _) => (start, end),
             (Some(start), None, Some(period)) => (start, start + period),
             (None, Some(end), Some(period)) => (end - period, end),
-            // "The last hour" is the last hour that is closed; a forming bucket comes on top of it.
+            // "The last hour" is the last closed hour; a forming bucket is added to it.
             (None, None, Some(period)) => (forming as f64 - period, newest as f64),
             (Some(start), None, None) => (start, newest as f64),
-            (None, _, None) => (0.0, 0.0), // refused by `check_window`, but for archives
+            (None, _, None) => (0.0, 0.0), // refused by `check_window`, except for archives
         };
         let mut from = grid.ceil(start.ceil() as i64);
         if let Some(first) = self.first_in_history(now, tier) {
@@ -149,8 +149,8 @@ impl PointsRequest {
         Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
     }
 
-    /// The first bucket start that the tier's history has at `now`, of "the last `period` seconds" that it can hold;
-    /// `None` where nothing moves with it.
+    /// The first bucket start in the tier's history at `now`, if the request is for the last `period` seconds and these
+    /// fit into it; `None` for a fixed window.
     #[must_use]
     pub fn first_in_history(&self, now: UnixNanos, tier: Option<Tier>) -> Option<UnixSecond> {
         let depth = depth(tier.filter(|_| self.start.is_none() && self.end.is_none())?);
@@ -158,22 +158,22 @@ impl PointsRequest {
         held.then(|| UnixSecond(self.grid.ceil(now.second().0 - depth + ON_THE_WAY)))
     }
 
-    /// Whether the values are asked in USD, by the argument or by the parameter passed through.
+    /// Whether values are in USD, by the argument or by a parameter in `extra`.
     #[must_use]
     pub fn usd(&self) -> bool {
         let normalized = |(name, value): &(String, String)| name == "transform.normalize.quote" && value == "USD";
         self.query.usd || self.query.extra.iter().any(normalized)
     }
 
-    /// Points, as the weight counts them, that have one row: the buckets of a session.
+    /// Points that the weight counts for one row: the buckets of a session.
     pub(super) fn points_a_row(&self) -> Points {
         let start = self.grid.floor(0);
         let seconds = self.grid.end(start).saturating_sub(start);
         Points((seconds / self.interval.seconds).max(1) as u64)
     }
 
-    /// What of a window's answer counts at `now`: a row that closes later is still forming, also where the service's grid
-    /// (weeks) is another one than ours.
+    /// Which rows of an answer count at `now`: a row that closes later is still forming, also where the service's grid
+    /// (weeks) differs from ours.
     pub(super) fn counted(&self, window: Window, now: UnixNanos) -> Window {
         match self.grid {
             BucketGrid::Every(interval) if !self.include_forming => {
@@ -184,19 +184,18 @@ impl PointsRequest {
         }
     }
 
-    /// Where a request for these rows may begin, when that is not every bucket: at the start of a session (supplement 4).
+    /// Where a request may begin, if not at every bucket: at the start of a session (supplement 4).
     pub(super) fn sessions(&self) -> Option<BucketGrid> {
         (self.grid != BucketGrid::Every(self.interval)).then_some(self.grid)
     }
 
-    /// The session asked for (TPO), by its wire name; `None` follows the interval.
+    /// The wire name of the requested session (TPO); `None` if it follows the interval.
     #[must_use]
     pub fn session(&self) -> Option<&str> {
         self.query.session.as_deref()
     }
 
-    /// The window of bucket starts that the request means where the newest known end is not a clock's but `hull`'s, and
-    /// so is an open start.
+    /// The window of bucket starts with open ends taken from `hull` instead of a clock.
     pub(super) fn window_within(&self, hull: Window) -> Window {
         let at = |second: f64| self.grid.ceil(second.ceil() as i64);
         let period = self.period.map(|period| period as f64);
@@ -214,7 +213,7 @@ impl PointsRequest {
         Window { from, to: to.max(from) }
     }
 
-    /// The window where the request names both its ends.
+    /// The window if both ends are given.
     #[must_use]
     pub fn bounded(&self) -> Option<Window> {
         let ends = [self.start.is_some(), self.end.is_some(), self.period.is_some()];
@@ -222,7 +221,7 @@ impl PointsRequest {
         (ends.into_iter().filter(|end| *end).count() == 2).then(|| self.window_within(nothing))
     }
 
-    /// The walls of a tier (sections 5 and 8.1), known before anything is sent.
+    /// Checks the walls of a tier (sections 5 and 8.1) before anything is sent.
     pub(super) fn check_walls(&self, tier: Tier, window: Window, now: UnixNanos) -> Result<(), ClientError> {
         let spec = tier.spec();
         let refuse = |what: String| Err(ClientError::new(ErrorKind::Tier, format!("{what}{}", own_tier(spec))));
@@ -233,7 +232,7 @@ impl PointsRequest {
         if exchanges > 1 && tier < MULTI_EXCHANGE_TIER {
             return refuse(format!("{exchanges} exchanges at once need the tier {}", MULTI_EXCHANGE_TIER.spec().name));
         }
-        // A request is under way for a moment, and clocks differ a little: only the service judges the last minute.
+        // A request takes a moment, and clocks differ a little: the last minute is left to the service.
         let earliest = now.second().0 - depth(tier) - 60;
         if window.from < earliest && !window.is_empty() {
             let (days, at) = (spec.history_days, utc(earliest + 60));
@@ -251,13 +250,13 @@ impl PointsRequest {
         Ok(())
     }
 
-    /// The exchanges, the symbol and the coin that it names.
+    /// Its exchanges, symbol and coin.
     pub fn selection(&self) -> (&[String], Option<&str>, Option<&str>) {
         let query = &self.query;
         (&query.exchanges, query.raw_symbol.as_deref(), query.coin.as_deref())
     }
 
-    /// What the weight depends on.
+    /// The inputs of the weight formula.
     pub(super) fn demand(&self) -> Demand {
         Demand {
             interval: self.interval.seconds,
@@ -268,12 +267,12 @@ impl PointsRequest {
     }
 }
 
-/// Seconds of history that a tier has (section 8.1).
+/// Seconds of history of a tier (section 8.1).
 fn depth(tier: Tier) -> i64 {
     i64::from(tier.spec().history_days) * SECONDS_PER_DAY
 }
 
-/// Each exchange once, in the order given: a repeated name must not weigh twice.
+/// Each exchange once, in the order given: repeated names must not be charged twice.
 fn distinct(names: Vec<String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::with_capacity(names.len());
     for name in names {

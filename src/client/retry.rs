@@ -1,45 +1,45 @@
-//! What may be tried again, and when.
+//! What is retried, and when.
 
 use std::time::{Duration, SystemTime};
 
 use super::error::{ClientError, ErrorKind};
 
-/// Largest step of the back-off.
+/// Largest step of the backoff.
 const LARGEST_STEP: Duration = Duration::from_secs(30);
-/// Longest `Retry-After` that is reported, some thirty years: more is no time.
+/// Longest `Retry-After` that is reported, about thirty years.
 const LONGEST_RETRY_AFTER: f64 = 1e9;
 
-/// A wait that the service asks for in seconds.
+/// A wait requested by the service, in seconds.
 pub(super) fn asked_wait(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_RETRY_AFTER))
 }
 
-/// A 403 that names no limit of the plan may be a passing outage: it is tried once more after this many first steps
-/// (3 s by default).
+/// A 403 that names no limit of the tier may be a temporary outage: it is retried once after this many first steps (3 s
+/// by default).
 const AFTER_FORBIDDEN: u32 = 6;
 
-/// How a failed attempt goes on.
+/// What to do after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
-    /// Not again.
+    /// Do not retry.
     GiveUp,
-    /// Again after this pause.
+    /// Retry after this pause.
     After(Duration),
 }
 
-/// How often and how patiently a call is tried again.
+/// How often and how patiently to retry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Policy {
     pub retries: u32,
     pub first_pause: Duration,
 }
 
-/// A failed attempt, as far as trying again depends on it.
+/// A failed attempt, as far as retries depend on it.
 pub(super) struct Failure<'a> {
     pub error: &'a ClientError,
-    /// The body ended before its document did.
+    /// The body ended before its JSON document did.
     pub cut: bool,
-    /// A 403 that names no limit of the plan.
+    /// A 403 that names no limit of the tier.
     pub bare_forbidden: bool,
 }
 
@@ -52,7 +52,8 @@ pub(super) fn verdict(failure: &Failure<'_>, attempt: u32, policy: Policy, jitte
         ErrorKind::Tier if failure.bare_forbidden && attempt == 0 => {
             Verdict::After(policy.first_pause * AFTER_FORBIDDEN)
         }
-        // Beside the pause that the service asked for: a `Retry-After: 0` must not be answered with a hail of requests.
+        // In addition to the pause that the service asked for, so that a `Retry-After: 0` does not cause a burst of
+        // requests.
         ErrorKind::RateLimit | ErrorKind::Transport | ErrorKind::Timeout => {
             Verdict::After(policy.pause(attempt, jitter))
         }
@@ -65,14 +66,14 @@ pub(super) fn verdict(failure: &Failure<'_>, attempt: u32, policy: Policy, jitte
 }
 
 impl Policy {
-    /// Full jitter: anything from nothing to the doubled step.
+    /// Full jitter: between zero and the doubled step.
     fn pause(self, attempt: u32, jitter: f64) -> Duration {
         let step = self.first_pause.saturating_mul(2u32.saturating_pow(attempt)).min(LARGEST_STEP);
         step.mul_f64(jitter.clamp(0.0, 1.0))
     }
 }
 
-/// Reads `Retry-After`: seconds or an HTTP date. Nonsense is `None`; the past is now.
+/// Parses `Retry-After`: seconds or an HTTP date. `None` if invalid; a past date is now.
 pub(super) fn retry_after(header: &str, now: SystemTime) -> Option<Duration> {
     let seconds = match header.trim().parse::<f64>() {
         Ok(seconds) if seconds.is_finite() => seconds,
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(read("3"), Some(3.0));
         assert_eq!(read(" 0.5 "), Some(0.5));
         assert_eq!(read("-1"), Some(0.0));
-        assert_eq!(read("80349"), Some(80_349.0)); // what is left of a day
+        assert_eq!(read("80349"), Some(80_349.0)); // the rest of a day
         assert_eq!(read("1e300"), Some(1e9));
         assert_eq!(read("Sun, 06 Nov 1994 08:49:47 GMT"), Some(10.0));
         assert_eq!(read("Sun, 06 Nov 1994 08:49:07 GMT"), Some(0.0));

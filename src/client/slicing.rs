@@ -1,4 +1,4 @@
-//! A window cut into requests: by the weight formula, the walls of the tier, sessions, and what an archive has.
+//! Cuts a window into requests, by the weight formula, the walls of the tier, sessions, and what is archived.
 
 use super::error::ClientError;
 use super::request::PointsRequest;
@@ -11,11 +11,10 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::{BucketGrid, Interval, Points, TypeSpec, Weight};
 use crate::weight::{BLOCK, Demand, Slice, slices};
 
-/// The requests of the least weight that bring a request's points, or of what was `asked` before, where that is kept,
-/// those that bring the rest.
+/// The requests of least total weight that fetch a request's points, or, with an archive, those missing in `asked`.
 ///
 /// # Errors
-/// What cannot run within the terms.
+/// What cannot run within the limits.
 pub(super) fn slices_of(
     request: &PointsRequest,
     asked: Option<&[Window]>,
@@ -32,7 +31,7 @@ pub(super) fn slices_of(
     cut(request, window, terms)
 }
 
-/// A window cut into requests of the least weight.
+/// Cuts a window into requests of least total weight.
 pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Result<Vec<Slice>, ClientError> {
     let spec = request.spec.unwrap_or(&DATA_TYPES[0]);
     let most = most_points(spec, request.query.max_depth, request.points_a_row());
@@ -53,7 +52,7 @@ pub(super) fn cut(request: &PointsRequest, window: Window, terms: Terms) -> Resu
     }
 }
 
-/// Requests of at most `longest` seconds, of whole sessions each.
+/// Requests of at most `longest` seconds that consist of complete sessions.
 fn at_sessions(
     grid: BucketGrid,
     window: Window,
@@ -71,8 +70,9 @@ fn at_sessions(
     Ok(cut)
 }
 
-/// A session that no request holds whole. A request that begins within a session is refused, or brings nothing and is paid:
-/// a session counts by its start (supplement 4). What is in its profile does not depend on the interval.
+/// The error for a session that is too long for one request. A request that begins within a session is refused, or is
+/// charged and returns nothing: a session counts by its start (supplement 4). The profile does not depend on the
+/// interval.
 fn too_long_a_session(
     request: &PointsRequest,
     spec: &TypeSpec,
@@ -98,15 +98,15 @@ fn too_long_a_session(
     ))
 }
 
-/// Most points of one request: the type's maximum, and no more than a body within its bound holds when there is a row for
-/// each so many of them.
+/// Most points of one request: the type's maximum, bounded so that a body with a row for every `points_a_row` points stays
+/// within its limit.
 fn most_points(spec: &TypeSpec, max_depth: Option<u32>, points_a_row: Points) -> Points {
     let rows = BODY_BOUND / spec.bucket_bytes(max_depth).max(1);
     points_a_row.saturating_mul(rows).max(BLOCK).min(spec.max_points)
 }
 
-/// The requests that bring what of a window was not asked, in the order of their windows. Neighbouring gaps go into one request where that weighs
-/// less; the walls of the tier hold for what is asked, not for what is there.
+/// The requests that fetch the missing parts of a window, in order. Neighbouring gaps share a request where that weighs
+/// less. The walls of the tier apply to what is requested, not to what is archived.
 pub(super) fn slices_to_fill(
     request: &PointsRequest,
     asked: &[Window],

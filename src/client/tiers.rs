@@ -1,4 +1,4 @@
-//! Whose limits a plan keeps to, and what each tier would take for a call (sections 5 and 8.1).
+//! The limits that a plan is made for, and what each tier would take for a call (sections 5 and 8.1).
 
 use super::error::{ClientError, ErrorKind};
 use super::inner::ClientInner;
@@ -9,12 +9,12 @@ use crate::protocol::tier::TIERS;
 use crate::protocol::{Points, Tier, TierSpec, Weight};
 use crate::weight::Slice;
 
-/// Whose limits a plan keeps to.
+/// The limits that a plan is made for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
-    /// The tier whose walls hold; `None` leaves them to the service.
+    /// The tier whose walls apply; `None` leaves them to the service.
     pub(super) tier: Option<Tier>,
-    /// Most weight of a request; `None` while it is unknown.
+    /// Most weight of a request; `None` if unknown.
     pub(super) burst: Option<Weight>,
 }
 
@@ -24,19 +24,19 @@ impl From<&TierSpec> for Terms {
     }
 }
 
-/// What a call sends in all, as a tier cuts it.
+/// All requests of a call, as cut for a tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TierCut {
     /// Requests.
     pub requests: usize,
-    /// Their summed weight.
+    /// Their total weight.
     pub weight: Weight,
-    /// Buckets in their windows.
+    /// Number of buckets in their windows.
     pub points: Points,
 }
 
 impl TierCut {
-    /// Of a call that sends these.
+    /// The totals of these requests.
     pub(super) fn of<'a>(slices: impl IntoIterator<Item = &'a Slice>) -> Self {
         slices.into_iter().fold(Self::default(), |sum, slice| Self {
             requests: sum.requests + 1,
@@ -51,18 +51,18 @@ impl TierCut {
 pub struct TierWait {
     /// The tier's name.
     pub tier: &'static str,
-    /// What the call sends as the tier cuts it; `None` where a wall of the tier refuses it.
+    /// The requests as cut for the tier; `None` if the tier does not allow the call.
     pub cut: Option<TierCut>,
     /// Seconds from a full bucket until it allows the last request, or why the tier does not allow the call.
     pub eta: Result<f64, String>,
 }
 
 impl TierWait {
-    /// What each tier would take, lowest first. `cut` tells what the call sends by the tier's terms.
+    /// What each tier would take, lowest first. `cut` cuts the call for a tier.
     pub(super) fn each(cut: impl Fn(&TierSpec) -> Result<TierCut, ClientError>) -> Vec<Self> {
         let wait = |tier: &TierSpec| match cut(tier) {
             Ok(cut) => (Some(cut), eta(tier, cut.weight)),
-            // It is not the client's own tier that refuses, so what mends it does not hold either.
+            // This is not the client's own tier, so the advice for that does not apply.
             Err(error) => (None, Err(error.message.split(&own_tier(tier)).next().unwrap_or_default().to_owned())),
         };
         let each = TIERS.iter().map(|tier| (tier.name, wait(tier)));
@@ -70,12 +70,12 @@ impl TierWait {
     }
 }
 
-/// How a wall of the client's own tier ends its message.
+/// The end of a message about a wall of the client's own tier.
 pub(super) fn own_tier(tier: &TierSpec) -> String {
     format!("; this client's tier is {}", tier.name)
 }
 
-/// Seconds until a full bucket of the tier has let `weight` pass.
+/// Seconds until a full bucket of the tier has allowed `weight`.
 fn eta(tier: &TierSpec, weight: Weight) -> Result<f64, String> {
     let start = UnixNanos::default();
     match tier.weight_per_day.filter(|most| weight > *most) {
@@ -85,18 +85,18 @@ fn eta(tier: &TierSpec, weight: Weight) -> Result<f64, String> {
 }
 
 impl ClientInner {
-    /// What this client keeps to.
+    /// The limits of this client.
     pub(super) fn terms(&self) -> Terms {
         Terms { tier: self.tier, burst: self.pacer.burst() }
     }
 }
 
-/// What each tier would take for analytics, which every tier that has them sends alike.
+/// What each tier would take for analytics; every tier that includes them sends the same requests.
 pub(super) fn analytics_by_tier(cut: TierCut) -> Vec<TierWait> {
     TierWait::each(|tier| if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(cut) })
 }
 
-/// The refusal of analytics below their tier (section 5).
+/// The error for analytics with a lower tier (section 5).
 pub(super) fn below_analytics(tier: &TierSpec) -> ClientError {
     let (wanted, own) = (ANALYTICS_TIER.spec().name, own_tier(tier));
     ClientError::new(ErrorKind::Tier, format!("prediction-market analytics need the tier {wanted}{own}"))
@@ -117,7 +117,7 @@ mod tests {
         let heavy = seconds(2_250);
         assert_eq!(heavy[1..], [Ok(2_580.0), Ok(1_230.0), Ok(60.0)]);
         assert!(heavy[0].as_ref().unwrap_err().contains("1000 a day"), "{heavy:?}");
-        // A day's weight is no wall: the call still has a weight there.
+        // The daily cap does not refuse a call: its time is computed.
         assert!(TierWait::each(|_| Ok(of(2_250))).iter().all(|wait| wait.cut == Some(of(2_250))));
     }
 }

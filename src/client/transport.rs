@@ -1,4 +1,4 @@
-//! One attempt: send, hand the body on as it comes, tell what came. No retries.
+//! One attempt: sends a request, streams the body to a reader, returns status and headers. No retries.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,16 +22,17 @@ use crate::clock::{UnixNanos, UnixSecond};
 use crate::protocol::wire::{LIMIT_HEADER, REMAINING_HEADER, USED_HEADER};
 use crate::protocol::{Dialect, Weight};
 
-/// How long a connection is kept for the next call; shorter than servers keep theirs, so that none ends under a request.
+/// How long a connection is kept for the next call; shorter than servers keep theirs, so that none closes during a
+/// request.
 const IDLE: Duration = Duration::from_secs(15);
-/// Longest that connecting may take: a request that was never sent is not charged, so it is better known soon.
+/// Timeout of connecting: a request that was never sent is not charged, so it is better to know soon.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Most redirects within the service's own origin.
 const MAX_REDIRECTS: usize = 3;
-/// Bytes that are read of an answer that is no data.
+/// Most bytes that are read of an answer that is not data.
 const LONGEST_REFUSAL: usize = 1 << 20;
 
-/// The connection pool and the base address.
+/// The connection pool and the base URL.
 pub(super) struct Transport {
     /// Connections of calls on runtimes that have threads of their own.
     http: reqwest::Client,
@@ -41,20 +42,20 @@ pub(super) struct Transport {
     base: String,
     key_name: HeaderName,
     key: HeaderValue,
-    /// Where any name in requests or answers differs from the specification's.
+    /// The dialect, if any name differs from the specification's.
     dialect: Option<Arc<Dialect>>,
     read_timeout: Duration,
     max_body: u64,
     way: ConnectionSettings,
-    /// Time that an attempt may take.
+    /// Timeout of an attempt.
     timeout: Duration,
-    /// The service's clock in the latest answer that had it, and when that came.
+    /// The service's clock in the latest answer that had it, and when that arrived.
     latest_date: Mutex<Option<(UnixSecond, Instant)>>,
-    /// For the sockets of streams, made at the first: they speak HTTP/1.1 and have no end to be timed.
+    /// For WebSockets, made when first needed: HTTP/1.1 without a total timeout.
     sockets: OnceLock<reqwest::Client>,
 }
 
-/// How connections are made, the same for requests and for streams.
+/// How connections are made, for requests and for streams.
 struct ConnectionSettings {
     proxy: Option<Proxy>,
     loopback: bool,
@@ -76,7 +77,7 @@ impl ConnectionSettings {
     }
 
     fn builder(&self) -> ClientBuilder {
-        // A second provider installed by the embedding program is as good as ours.
+        // A provider already installed by the embedding program is fine too.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder().user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")));
         let builder = match &self.proxy {
@@ -90,21 +91,21 @@ impl ConnectionSettings {
     /// Connections for requests, each of which may take so long.
     fn pool(&self, timeout: Duration) -> Result<reqwest::Client, reqwest::Error> {
         let builder = self.builder().timeout(timeout).connect_timeout(CONNECT.min(timeout));
-        // gzip is unpacked here, because a body may be of several members.
+        // gzip is decompressed here, because a body may have several members.
         let builder = builder.no_gzip().pool_idle_timeout(IDLE).redirect(redirect::Policy::custom(same_origin));
         builder.build()
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 pub(super) struct HttpAnswer {
     pub status: u16,
-    /// What its headers said about the budget.
+    /// The budget in its headers.
     pub budget: BudgetHeaders,
     pub retry_after: Option<Duration>,
     /// The service's clock when it answered.
     pub date: Option<UnixSecond>,
-    /// Of any other answer than 200, whose body was handed on.
+    /// The body of any answer but a 200, whose body went to the reader.
     pub refusal: Bytes,
 }
 
@@ -146,12 +147,12 @@ impl Transport {
         Ok(self.local.get_or_init(|| made))
     }
 
-    /// Base address without a trailing slash.
+    /// Base URL without a trailing slash.
     pub(super) fn base(&self) -> &str {
         &self.base
     }
 
-    /// The whole URL of a path and query, in the names that the service publishes.
+    /// The full URL of a path and query, translated to the service's published names.
     pub(super) fn url(&self, path: &str, query: &str) -> String {
         match &self.dialect {
             None => self.published_url(path, query),
@@ -164,28 +165,28 @@ impl Transport {
         format!("{}{path}{mark}{query}", self.base)
     }
 
-    /// The names that the service publishes, where they differ from the specification's.
+    /// The service's published names, if they differ from the specification's.
     pub(super) fn dialect(&self) -> Option<&Arc<Dialect>> {
         self.dialect.as_ref()
     }
 
-    /// What the service's clock says now, Unix seconds, going by its latest answer; `None` before the first.
+    /// The service's current time in Unix seconds, extrapolated from its latest answer; `None` before the first.
     pub(super) fn service_time(&self) -> Option<UnixNanos> {
         let latest = *self.latest_date.lock().unwrap_or_else(PoisonError::into_inner);
         latest.map(|(date, came)| date.nanos().plus(i64::try_from(came.elapsed().as_nanos()).unwrap_or(i64::MAX)))
     }
 
-    /// Time that an attempt may take.
+    /// Timeout of an attempt.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// The key, for the conversation of a stream.
+    /// The key, for authenticating a stream.
     pub(super) fn key(&self) -> &str {
         self.key.to_str().unwrap_or_default()
     }
 
-    /// What opens the sockets of streams: the same proxy and certificates, no redirects.
+    /// The HTTP client that opens WebSockets: the same proxy and certificates, no redirects.
     pub(super) fn sockets(&self) -> Result<&reqwest::Client, ClientError> {
         if let Some(made) = self.sockets.get() {
             return Ok(made);
@@ -195,12 +196,12 @@ impl Transport {
         Ok(self.sockets.get_or_init(|| made))
     }
 
-    /// A text of the service without the key, which a careless server may echo.
+    /// A text from the service with the key redacted, because a careless server may echo it.
     pub(super) fn redact(&self, text: &str) -> String {
         self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key))
     }
 
-    /// Sends one GET and reads its whole body; that of a 200 goes to `reading` as it comes.
+    /// Sends one GET and reads its full body; that of a 200 goes to `reading` as it arrives.
     pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
         let pool = self.pool().map_err(|error| broken(&error))?;
         let request = pool.get(url).header(self.key_name.clone(), self.key.clone());
@@ -255,7 +256,7 @@ impl Transport {
         unpacker.finish(take)
     }
 
-    /// The body of an answer that is no data, or as much of it as an error has room for.
+    /// The body of an answer that is not data, up to a maximum.
     async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
         let mut unpacker = ContentDecoder::of(response.headers());
         let mut body = BytesMut::new();
@@ -273,7 +274,7 @@ impl Transport {
         Ok(body.freeze())
     }
 
-    /// The next piece of a body, which must not be long in coming.
+    /// The next chunk of a body, with a timeout.
     async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.read_timeout, response.chunk()).await {
             Ok(chunk) => chunk.map_err(|error| broken(&error)),
@@ -302,7 +303,7 @@ pub(super) fn date(headers: &HeaderMap) -> Option<UnixSecond> {
     i64::try_from(since.as_secs()).ok().map(UnixSecond)
 }
 
-/// The key header must not leave the origin it was given for.
+/// The key header must not be sent to another origin.
 fn same_origin(attempt: redirect::Attempt<'_>) -> redirect::Action {
     let first = attempt.previous().first().map(Url::origin);
     if first != Some(attempt.url().origin()) {

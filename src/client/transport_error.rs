@@ -1,36 +1,36 @@
-//! Attempts that brought no whole answer: what broke, in words, and whether the request was charged.
+//! Failed attempts: a description, and whether the request was charged.
 
 use super::error::{ClientError, ErrorKind};
 use crate::protocol::query::Spelling;
 
-/// An attempt that brought no whole answer.
+/// An attempt without a complete answer.
 pub(super) struct TransportError {
     pub error: ClientError,
-    /// The request surely did not reach the service: nothing was charged.
+    /// The request certainly did not reach the service: nothing was charged.
     pub not_sent: bool,
-    /// The next attempt would go the same way.
+    /// The next attempt would fail the same way.
     pub for_good: bool,
 }
 
 impl From<std::io::Error> for TransportError {
     fn from(error: std::io::Error) -> Self {
-        Self::off(ErrorKind::Transport, format!("the packed body is damaged or not whole: {error}"))
+        Self::off(ErrorKind::Transport, format!("the compressed body is damaged or incomplete: {error}"))
     }
 }
 
 impl TransportError {
-    /// Broken off on this side, after the request was sent.
+    /// Aborted on this side, after the request was sent.
     pub(super) fn off(kind: ErrorKind, message: String) -> Self {
         Self { error: ClientError::new(kind, message), not_sent: false, for_good: false }
     }
 }
 
-/// What cannot even be made.
+/// An HTTP client that cannot be built.
 pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
     ClientError::new(ErrorKind::Transport, causes(error))
 }
 
-/// What an error of the connection means.
+/// Describes an error of the HTTP library.
 pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
     let (kind, what) = if error.is_timeout() {
@@ -40,10 +40,10 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     } else if error.is_connect() {
         (ErrorKind::Transport, format!("no connection to the service{origin}"))
     } else {
-        (ErrorKind::Transport, "the connection broke before the answer was whole".to_owned())
+        (ErrorKind::Transport, "the connection broke before the answer was complete".to_owned())
     };
     let causes = causes(error);
-    // A certificate does not become valid by trying again.
+    // Retrying does not make a certificate valid.
     let certificate = error.is_connect() && causes.contains("certificate");
     let hint = if certificate {
         "; trust a further authority with ca_certs=, or check the address".to_owned()
@@ -61,7 +61,7 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     TransportError { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
 }
 
-/// Whether the connection went before the request was written to it, such as one that was kept too long.
+/// Whether the connection ended before the request was written to it, such as a pooled one that was closed.
 fn never_sent(error: &reqwest::Error) -> bool {
     let mut cause = std::error::Error::source(error);
     while let Some(inner) = cause {

@@ -1,4 +1,4 @@
-//! Slips of the hand that the service would answer with nothing, found before anything is sent.
+//! Finds typos that the service would answer with nothing, before anything is sent.
 
 use super::error::ClientError;
 use crate::protocol::PointsQuery;
@@ -6,7 +6,7 @@ use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange::{near_miss, venue};
 use crate::protocol::suggest::{did_you_mean, hint};
 
-/// A type that the table does not know passes when it looks like a wire name and not like a slip of the hand.
+/// An unknown type passes if it looks like a wire name and not like a typo.
 pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
     let known = || DATA_TYPES.iter().map(|row| row.name);
     let wire = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
@@ -19,7 +19,7 @@ pub(super) fn check_open_type(name: &str) -> Result<(), ClientError> {
     Err(ClientError::invalid(format!("type {name:?} is no data type (known are {all}){near}")))
 }
 
-/// Refuses what can only be a slip of a known name: the service would answer with nothing. Unknown names pass.
+/// Refuses names that can only be typos of a known one: the service would answer with nothing. Unknown names pass.
 pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
     match names.iter().find_map(|name| near_miss(name).map(|meant| (name, meant))) {
         None => Ok(()),
@@ -29,7 +29,7 @@ pub(super) fn check_exchanges(names: &[String]) -> Result<(), ClientError> {
     }
 }
 
-/// Refuses an exchange that stands in the symbol's place: the two are swapped, and the service would answer with nothing.
+/// Refuses swapped exchange and symbol: the service would answer with nothing.
 pub(super) fn check_places(query: &PointsQuery) -> Result<(), ClientError> {
     let (Some(symbol), [exchange]) = (&query.raw_symbol, query.exchanges.as_slice()) else { return Ok(()) };
     let meant = symbol.to_ascii_uppercase().replace(['-', ' '], "_");

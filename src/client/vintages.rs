@@ -1,4 +1,4 @@
-//! What an archive knew before: the vintages of queries, and dropping them.
+//! The vintages of queries in an archive: listing and dropping them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::points_requests::PointsRequests;
 use crate::archive::points::{Archive, ArchiveKey, Compacted, Replaced};
 use crate::clock::{UnixNanos, Window};
 
-/// What was kept of some queries, or of all, and has changed since, by key.
+/// Vintages of some queries, or of all, by key: what was archived and has changed since.
 ///
 /// # Errors
 /// [`super::ErrorKind::Archive`] where a file is not what was written.
@@ -38,8 +38,7 @@ pub fn vintages(
     Ok(found)
 }
 
-/// Drops what was replaced at a moment or before, of some queries or of all. Waits for whoever writes
-/// them.
+/// Drops vintages replaced at a moment or before, of some queries or of all. Waits for other writers of them.
 ///
 /// # Errors
 /// [`super::ErrorKind::Archive`] where the archive cannot be written.

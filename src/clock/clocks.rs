@@ -1,4 +1,4 @@
-//! Clocks, passed in wherever time matters, so that a test (or a twin of a past day) decides what time it is.
+//! Clocks, passed as arguments wherever time matters, so that a test (or a twin of a past day) sets the time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -6,12 +6,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::units::{UnixNanos, UnixSecond};
 
-/// What time it is. Never runs backwards, whatever the wall clock does.
+/// A clock. It never runs backwards, even if the wall clock does.
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> UnixNanos;
 
-    /// The second that it is now.
+    /// The current second.
     fn second(&self) -> UnixSecond {
         self.now().second()
     }
@@ -20,7 +20,7 @@ pub trait Clock: Send + Sync {
 /// A clock shared between threads.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// A clock that was set once and runs on by the machine's monotonic clock, as fast, faster or not at all.
+/// A clock that is set once and continues with the machine's monotonic clock, at any speed or stopped.
 #[derive(Debug)]
 pub struct RunningClock {
     set_to: AtomicI64,
@@ -29,7 +29,7 @@ pub struct RunningClock {
 }
 
 impl RunningClock {
-    /// A clock that starts at `now` and runs on.
+    /// A clock that starts at `now`.
     pub fn starting_at(now: UnixNanos) -> Self {
         Self { set_to: AtomicI64::new(now.0), since: Instant::now(), speed: 1.0 }
     }
@@ -39,14 +39,14 @@ impl RunningClock {
         Self::starting_at(WallClock::default().now())
     }
 
-    /// The same clock running so many times as fast; at 0 it stands until it is moved.
+    /// The same clock at so many times the speed; at 0 it stands still until it is advanced.
     #[must_use]
     pub fn at_speed(mut self, speed: f64) -> Self {
         self.speed = speed.max(0.0);
         self
     }
 
-    /// Moves the clock forward by `nanoseconds` at once.
+    /// Advances the clock by `nanoseconds` at once.
     pub fn advance(&self, nanoseconds: i64) {
         self.set_to.fetch_add(nanoseconds.max(0), Ordering::SeqCst);
     }
@@ -55,13 +55,13 @@ impl RunningClock {
 impl Clock for RunningClock {
     fn now(&self) -> UnixNanos {
         let elapsed = self.since.elapsed().as_nanos();
-        // Rounding never runs backwards: what is larger stays at least as large.
+        // Rounding is monotonic, so the clock never runs backwards.
         let passed = if self.speed == 1.0 { elapsed as i64 } else { (elapsed as f64 * self.speed) as i64 };
         UnixNanos(self.set_to.load(Ordering::SeqCst)).plus(passed)
     }
 }
 
-/// This machine's clock with its corrections and the time that it slept, but where it is set back: then it stands until that is over.
+/// The machine's wall clock; when it is set back, this clock stands still until it has caught up.
 #[derive(Debug, Default)]
 pub struct WallClock(AtomicI64);
 
@@ -72,7 +72,7 @@ impl Clock for WallClock {
     }
 }
 
-/// A clock that stands still until it is moved: for tests.
+/// A clock that only moves when it is advanced: for tests.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
@@ -82,7 +82,7 @@ impl ManualClock {
         Self(AtomicI64::new(now.0))
     }
 
-    /// Moves the clock forward by `nanoseconds`.
+    /// Advances the clock by `nanoseconds`.
     pub fn advance(&self, nanoseconds: i64) {
         self.0.fetch_add(nanoseconds, Ordering::SeqCst);
     }
@@ -119,7 +119,7 @@ mod tests {
             assert!(now >= last);
             last = now;
         }
-        // The plain one was begun last and read last: what passed on it passed on the fast one, a million times.
+        // The normal clock was started after the fast one and is read before it: at most a millionth of its time.
         let (passed, fast) = (plain.now().0, fast.now().0);
         assert!(fast > passed * 900_000 && passed > 0, "{fast} {passed}");
         assert_eq!(standing.now(), UnixNanos(5 * SECOND));

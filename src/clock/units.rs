@@ -1,7 +1,6 @@
-//! Units of time as types, how long things are, and one unit as another. Each number and each conversion is written here and
-//! nowhere else.
+//! Units of time as types, constants, and conversions. Each number and each conversion is written here only.
 //!
-//! The types are moments, counted from the Unix epoch; a length of time stays a number whose name tells its unit.
+//! The types are moments, counted from the Unix epoch; a duration is a number whose name contains its unit.
 
 /// Nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
@@ -35,95 +34,95 @@ const DAY: i64 = SECONDS_PER_DAY * SECOND;
 #[repr(transparent)]
 pub struct UnixNanos(pub i64);
 
-/// A moment: microseconds since the Unix epoch. So many survive the way through a double of seconds.
+/// A moment: microseconds since the Unix epoch, the precision that survives a double of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
 pub struct UnixMicros(pub i64);
 
-/// A whole second since the Unix epoch.
+/// A second since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct UnixSecond(pub i64);
 
-/// A whole minute since the Unix epoch.
+/// A minute since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(transparent)]
 pub struct UnixMinute(pub i64);
 
-/// A whole day since the Unix epoch, in UTC.
+/// A day since the Unix epoch, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
 pub struct UnixDay(pub i64);
 
 impl UnixNanos {
-    /// The microsecond in which it lies.
+    /// The microsecond that contains it.
     pub const fn micros(self) -> UnixMicros {
         UnixMicros(self.0.div_euclid(MICRO))
     }
 
-    /// The second in which it lies.
+    /// The second that contains it.
     pub const fn second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(SECOND))
     }
 
-    /// The first second that does not begin before it.
+    /// The first second that does not start before it.
     pub const fn ceil_second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(SECOND) + (self.0.rem_euclid(SECOND) > 0) as i64)
     }
 
-    /// The minute in which it lies.
+    /// The minute that contains it.
     pub const fn minute(self) -> UnixMinute {
         UnixMinute(self.0.div_euclid(MINUTE))
     }
 
-    /// The day in which it lies.
+    /// The day that contains it.
     pub const fn day(self) -> UnixDay {
         UnixDay(self.0.div_euclid(DAY))
     }
 
-    /// So many nanoseconds later; the end of time where that is beyond it.
+    /// So many nanoseconds later, saturating.
     #[must_use]
     pub const fn plus(self, nanoseconds: i64) -> Self {
         Self(self.0.saturating_add(nanoseconds))
     }
 
-    /// Nanoseconds since an earlier moment; negative where that is the later one.
+    /// Nanoseconds since an earlier moment; negative if that is later.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
 impl UnixMicros {
-    /// The moment with which it begins; the end of time where it is beyond it.
+    /// The moment at which it starts, saturating.
     pub const fn nanos(self) -> UnixNanos {
         UnixNanos(self.0.saturating_mul(MICRO))
     }
 
-    /// The second in which it lies.
+    /// The second that contains it.
     pub const fn second(self) -> UnixSecond {
         UnixSecond(self.0.div_euclid(MICROS_PER_SECOND))
     }
 }
 
 impl UnixSecond {
-    /// The microsecond with which it begins.
+    /// The microsecond at which it starts.
     pub const fn micros(self) -> UnixMicros {
         UnixMicros(self.0.saturating_mul(MICROS_PER_SECOND))
     }
 
-    /// The moment with which it begins; the end of time (years 1677 to 2262) where it is beyond it.
+    /// The moment at which it starts, saturating at the range of nanoseconds (years 1677 to 2262).
     pub const fn nanos(self) -> UnixNanos {
         UnixNanos(self.0.saturating_mul(SECOND))
     }
 
-    /// The minute in which it lies.
+    /// The minute that contains it.
     pub const fn minute(self) -> UnixMinute {
         UnixMinute(self.0.div_euclid(SECONDS_PER_MINUTE))
     }
 
-    /// The day in which it lies.
+    /// The day that contains it.
     pub const fn day(self) -> UnixDay {
         UnixDay(self.0.div_euclid(SECONDS_PER_DAY))
     }
@@ -135,12 +134,12 @@ impl UnixMinute {
         UnixSecond(self.0.saturating_mul(SECONDS_PER_MINUTE))
     }
 
-    /// The moment with which it begins.
+    /// The moment at which it starts.
     pub const fn nanos(self) -> UnixNanos {
         UnixNanos(self.0.saturating_mul(MINUTE))
     }
 
-    /// The day in which it lies.
+    /// The day that contains it.
     pub const fn day(self) -> UnixDay {
         UnixDay(self.0.div_euclid(MINUTES_PER_DAY))
     }
@@ -163,7 +162,7 @@ impl UnixDay {
         UnixMinute(self.0.saturating_mul(MINUTES_PER_DAY))
     }
 
-    /// The moment with which it begins.
+    /// The moment at which it starts.
     pub const fn nanos(self) -> UnixNanos {
         UnixNanos(self.0.saturating_mul(DAY))
     }
@@ -175,7 +174,7 @@ impl UnixDay {
     }
 }
 
-/// A Unix second as messages write it: `2026-01-31 12:00:00 UTC`.
+/// A Unix second in the format of messages: `2026-01-31 12:00:00 UTC`.
 pub fn utc(second: i64) -> String {
     jiff::Timestamp::from_second(second)
         .map_or_else(|_| format!("{second} s"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::units::{UnixNanos, UnixSecond};
 
-/// A half-open window, in Unix seconds; of buckets, where their starts lie.
+/// A half-open window in Unix seconds; for buckets, of their starts.
 ///
 /// ```
 /// use marketpoints::clock::Window;
@@ -22,36 +22,36 @@ pub struct Window {
 }
 
 impl Window {
-    /// All of time.
+    /// All time.
     pub const ALWAYS: Self = Self { from: i64::MIN, to: i64::MAX };
 
-    /// Whether nothing lies in it.
+    /// Whether it is empty.
     pub const fn is_empty(self) -> bool {
         self.from >= self.to
     }
 
-    /// Its length in seconds; 0 for an empty one.
+    /// Its length in seconds; 0 if empty.
     pub const fn seconds(self) -> i64 {
         if self.is_empty() { 0 } else { self.to.saturating_sub(self.from) }
     }
 
-    /// Whether a second lies in it.
+    /// Whether it contains a second.
     pub const fn contains(self, second: i64) -> bool {
         self.from <= second && second < self.to
     }
 
-    /// Whether both have a second in common, where neither is empty.
+    /// Whether two non-empty windows overlap.
     pub const fn touches(self, other: Self) -> bool {
         self.from < other.to && self.to > other.from
     }
 
-    /// What both have in common; empty where that is nothing.
+    /// The intersection; empty if they do not overlap.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
-    /// The same window by its moments.
+    /// The same window as moments.
     pub const fn nanos(self) -> Range<UnixNanos> {
         UnixSecond(self.from).nanos()..UnixSecond(self.to).nanos()
     }

@@ -1,5 +1,5 @@
-//! Rows of a learnt template, many at a time: their delimiters give the ends of all values at once, one comparison for each
-//! literal shows that the rows have the template, and each column's numbers are converted together.
+//! Decodes many rows of a learnt template at once: their delimiters give the ends of all values, one comparison per
+//! literal verifies that the rows match the template, and the numbers of each column are converted together.
 
 use super::delimiters::DelimiterView;
 use super::json::Reader;
@@ -7,31 +7,31 @@ use super::kernel::{Kernel, ListSpan};
 use super::row_template::{Ragged, RowTemplate, SlotKind, TemplateSlot};
 use super::values::{RowValues, is_numbers, push_texts};
 
-/// Most rows at once: what is known of them stays in the nearest cache.
+/// Most rows of a batch: their state fits into the L1 cache.
 pub(super) const BATCH: usize = 128;
-/// Rows that the kernels read together.
+/// Rows that the kernels handle together.
 const TOGETHER: usize = 8;
-/// Bytes at the end of a body in which the kernels may not look where a literal stands.
+/// Bytes at the end of a body that the kernels must not load when they compare a literal.
 const END: usize = 64;
 
-/// Rows whose values are found but not converted.
+/// Rows whose values are located but not converted.
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) rows: usize,
     /// Where each row starts.
     opens: Vec<u32>,
-    /// Where each value ends, slot by slot, [`BATCH`] places each.
+    /// Where each value ends, slot by slot, with [`BATCH`] places each.
     ends: Vec<u32>,
-    /// Where the byte between each row and the next stands.
+    /// The position of the byte between each row and the next.
     separators: Vec<u32>,
-    /// Delimiters up to and with that byte.
+    /// Number of delimiters up to and with that byte.
     passed: Vec<usize>,
     /// The numbers of the lists, one for each list slot.
     lists: Vec<Numbers>,
 }
 
-/// The numbers of one list slot: each row's list, and where the byte before each number stands and where each ends (both
-/// longer than there are numbers).
+/// The numbers of one list slot: each row's list, and the position before and at the end of each number (both longer
+/// than the number of numbers).
 #[derive(Default)]
 struct Numbers {
     spans: Vec<ListSpan>,
@@ -40,18 +40,18 @@ struct Numbers {
 }
 
 impl Batch {
-    /// What stands behind the first rows: the separator, and how many delimiters are passed with it.
+    /// What follows the first rows: the separator, and how many delimiters are consumed with it.
     pub(super) fn end(&self, rows: usize) -> Option<(usize, usize)> {
         let last = rows.checked_sub(1)?;
         Some((self.separators[last] as usize, self.passed[last]))
     }
 
-    /// Bytes of a row, taken over the first ones.
+    /// Average size of the first rows in bytes.
     pub(super) fn length(&self, rows: usize) -> usize {
         self.end(rows).map_or(0, |(separator, _)| (separator - self.opens[0] as usize) / rows)
     }
 
-    /// Finds the values of the next rows, supposing that they have the template.
+    /// Locates the values of the next rows, assuming that they match the template.
     pub(super) fn find(&mut self, template: &RowTemplate, view: &DelimiterView<'_>, limit: usize) -> usize {
         let slots = template.slots.len();
         self.rows = 0;
@@ -77,7 +77,7 @@ impl Batch {
         self.rows
     }
 
-    /// Rows with the same number of delimiters each.
+    /// For rows with the same number of delimiters each.
     fn find_steady(&mut self, template: &RowTemplate, stride: usize, view: &DelimiterView<'_>, limit: usize) {
         let Some(last) = template.slots.last() else { return };
         let tail = template.tail.len() as u32;
@@ -104,11 +104,11 @@ impl Batch {
         }
     }
 
-    /// Rows with one list of any length.
+    /// For rows with one list of any length.
     ///
-    /// Each ends with so many closing brackets, which says how long its list is without looking at it; so no row waits
-    /// for the one before. That no bracket stands within the list follows when the literals are found to be right: they
-    /// hold as many as the row has.
+    /// Each row ends with a fixed number of closing brackets, which gives the length of its list without reading it; so
+    /// no row depends on the one before. The literals, once verified, show that there is no other bracket, because they
+    /// contain as many as the row has.
     fn find_ragged(&mut self, template: &RowTemplate, ragged: Ragged, view: &DelimiterView<'_>, limit: usize) {
         let mut rows = 0;
         let mut next = 0;
@@ -151,14 +151,14 @@ impl Batch {
                 (before + slot.place, open + slot.literal.len() as u32, with_commas - before)
             }),
         );
-        // Nothing else than the tail stands behind the last value.
+        // After the last value there is only the tail.
         let tail = template.tail.len() as u32;
         let ends = &self.ends[(template.slots.len() - 1) * BATCH..][..rows];
         let whole = ends.iter().zip(&self.separators).position(|(end, separator)| end.wrapping_add(tail) != *separator);
         self.rows = whole.unwrap_or(rows);
     }
 
-    /// Brings the numbers of the rows' lists together.
+    /// Collects the numbers of the rows' lists.
     fn collect_lists(&mut self, view: &DelimiterView<'_>) {
         for list in &mut self.lists {
             let rows = view.kernel.lists(view.ahead, &list.spans, &mut list.befores, &mut list.ends);
@@ -166,7 +166,7 @@ impl Batch {
         }
     }
 
-    /// Rows whose lists and strings hold any number of delimiters.
+    /// For rows whose lists and strings hold any number of delimiters.
     fn find_varying(&mut self, template: &RowTemplate, view: &DelimiterView<'_>, limit: usize) {
         let lists = template.slots.iter().filter(|slot| slot.kind == SlotKind::List).count();
         self.lists.resize_with(lists, Numbers::default);
@@ -228,10 +228,10 @@ impl Batch {
         (separator == from.checked_add(template.tail.len() as u32)?).then_some((separator, cursor))
     }
 
-    /// How many of the first rows have the template: its literals stand where they should.
+    /// How many of the first rows match the template in all literals.
     pub(super) fn verify(&self, template: &RowTemplate, reader: &Reader<'_>, bytes: &[u8]) -> usize {
         let mut rows = self.rows;
-        // A row near the end, beyond which the kernels cannot look, goes by itself: it would hold up the others.
+        // A row near the end, where the kernels cannot load, is decoded alone, so that it does not delay the others.
         let near = self.end(rows).is_some_and(|(separator, _)| bytes.len() - separator < END);
         let literals = template.slots.iter().map(|slot| &slot.literal).chain([&template.tail]);
         for (index, literal) in literals.enumerate() {
@@ -245,12 +245,12 @@ impl Batch {
                 _ => same(befores),
             };
         }
-        // The kernels take eight at a time; what is left over comes with the next stretch.
+        // The kernels take eight at a time; the rest is read with the next stretch.
         let goes_on = self.end(rows).is_some_and(|(separator, _)| bytes[separator] == b',');
         if rows > TOGETHER && rows == self.rows && goes_on { rows / TOGETHER * TOGETHER } else { rows }
     }
 
-    /// What stands before a slot's literal in each row: the end of the slot before, or the start of the row.
+    /// The start of a slot's literal in each row: the end of the slot before, or the start of the row.
     fn befores(&self, slot: usize) -> &[u32] {
         match slot.checked_sub(1) {
             None => &self.opens,
@@ -264,14 +264,14 @@ impl Batch {
         &self.lists[before]
     }
 
-    /// Values in the first rows' lists of one field.
+    /// Number of values in the first rows' lists of one field.
     pub(super) fn list_values(&self, template: &RowTemplate, field: usize, rows: usize) -> usize {
         let slot = template.slots.iter().position(|slot| slot.field == field && slot.kind == SlotKind::List);
         slot.map_or(0, |slot| self.list(template, slot).until(rows))
     }
 
-    /// Adds the rows' values of one field; `false` when one of them is not what it should be.
-    #[allow(clippy::too_many_arguments)] // the parts of one batch, which nobody else needs
+    /// Adds the rows' values of one field; `false` if one of them is of another kind.
+    #[allow(clippy::too_many_arguments)] // the parts of one batch, used nowhere else
     pub(super) fn convert(
         &self,
         template: &RowTemplate,
@@ -336,7 +336,7 @@ impl Batch {
 }
 
 impl Numbers {
-    /// Starts over, with room for so many numbers.
+    /// Clears it, with capacity for so many numbers.
     fn clear(&mut self, room: usize) {
         self.spans.clear();
         let room = room + Kernel::LIST_ROOM;
@@ -351,10 +351,10 @@ impl Numbers {
         rows.checked_sub(1).map_or(0, |last| self.spans[last].until as usize)
     }
 
-    /// Finds the numbers of a list from its first byte after the bracket, and where it ends.
+    /// Finds the numbers of a list from the first byte after its bracket, and the end of the list.
     fn find(&mut self, view: &DelimiterView<'_>, start: u32, cursor: &mut usize) -> Option<u32> {
         let (commas, end) = view.kernel.list_end(view.bytes, start as usize)?;
-        // Between numbers there are no other delimiters than commas; if there are, this is not where the list ends.
+        // Within a list the only delimiters are commas; others mean that this is not a plain list.
         if *view.ahead.get(*cursor + commas)? != end as u32 {
             return None;
         }
@@ -374,7 +374,7 @@ impl Numbers {
     }
 }
 
-/// Length of a string without escapes, up to its quote; `None` for anything that needs a closer look.
+/// Length of a string without escapes, up to its quote; `None` for anything else.
 fn plain_text(bytes: &[u8]) -> Option<u32> {
     const LONGEST: usize = 256;
     let end = bytes.iter().take(LONGEST).position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20 | 0x80..))?;

@@ -1,19 +1,19 @@
-//! Rows of text between commas and line ends, as dumps have them: the kernels read their columns many rows at a time.
+//! Comma-separated rows, as in dumps: the kernels read their columns many rows at a time.
 
 use std::ops::Range;
 
 use super::kernel::Kernel;
 
-/// Where the fields of a text lie. They are not between quotes.
+/// The positions of a text's fields. Quotes are not supported.
 #[derive(Debug)]
 pub struct Delimited {
     kernel: Kernel,
-    /// Offsets of the commas and line ends, ascending, behind a place that stands before the text.
+    /// Offsets of the commas and line ends, ascending, after one before the text.
     places: Vec<u32>,
-    /// How many commas and line ends stand before each line end.
+    /// Number of commas and line ends before each line end.
     ends: Vec<u32>,
     lines: usize,
-    /// The places before and behind the fields of a column.
+    /// The positions before and after the fields of a column.
     column: (Vec<u32>, Vec<u32>),
 }
 
@@ -21,7 +21,7 @@ pub struct Delimited {
 const BEFORE: u32 = u32::MAX;
 
 impl Delimited {
-    /// Of no text yet.
+    /// For no text yet.
     ///
     /// # Errors
     /// As of [`Kernel::active`].
@@ -33,7 +33,7 @@ impl Delimited {
         Self { kernel, places: vec![BEFORE], ends: Vec::new(), lines: 0, column: Default::default() }
     }
 
-    /// Finds the fields of another text, shorter than 1 GiB. What stands behind the last line end is no line.
+    /// Finds the fields of another text, shorter than 1 GiB. Text after the last line end is ignored.
     pub fn find(&mut self, text: &[u8]) {
         let room = text.len() + 64;
         if self.ends.len() < room {
@@ -48,14 +48,14 @@ impl Delimited {
         self.lines
     }
 
-    /// Where a line begins, and where its fields end, the last one with the line.
+    /// The start of a line, and the end of each of its fields, the last one with the line.
     #[inline]
     pub fn line(&self, line: usize) -> (usize, &[u32]) {
         let (first, last) = (self.first(line), self.ends[line] as usize);
         (self.places[first].wrapping_add(1) as usize, &self.places[first + 1..last + 2])
     }
 
-    /// How many commas and line ends stand before a line.
+    /// Number of commas and line ends before a line.
     #[inline]
     fn first(&self, line: usize) -> usize {
         line.checked_sub(1).map_or(0, |before| self.ends[before] as usize + 1)
@@ -68,7 +68,7 @@ impl Delimited {
         self.ends[from..self.lines].iter().zip(expected).all(|(end, expected)| *end == expected)
     }
 
-    /// Where the fields of a column lie, from a line on; every line from there on has `width` fields.
+    /// The positions of a column's fields, from a line on; every line from there on has `width` fields.
     pub fn fields(&self, from: usize, width: usize, column: usize) -> impl Iterator<Item = Range<usize>> {
         let (befores, ends) = self.around(from, width, column);
         befores.zip(ends).map(|(before, end)| before.wrapping_add(1) as usize..*end as usize)
@@ -85,8 +85,8 @@ impl Delimited {
         (every(first + column), every(first + column + 1))
     }
 
-    /// Adds a column's numbers to the end of `out`, in the spelling of JSON, white space around them allowed; `false` when one
-    /// is spelled otherwise, and then nothing is added. Every line from `from` on has `width` fields.
+    /// Appends a column's numbers to `out`, in JSON's spelling with optional white space; `false`, with nothing added,
+    /// if one is spelled otherwise. Every line from `from` on has `width` fields.
     pub fn floats(&mut self, text: &[u8], from: usize, width: usize, column: usize, out: &mut Vec<f64>) -> bool {
         let (mut befores, mut ends) = std::mem::take(&mut self.column);
         befores.clear();

@@ -1,4 +1,4 @@
-//! The delimiters of the stretch of a body whose rows are being read.
+//! The delimiters of the current stretch of a body.
 
 use std::cell::Cell;
 
@@ -6,17 +6,17 @@ use super::json::Reader;
 use super::kernel::Kernel;
 use super::list::BEHIND;
 
-/// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
+/// Bytes that are scanned at once: with their delimiters and results they fit into the L1 and L2 caches.
 const STRETCH: usize = 16 << 10;
-/// Bytes at its end that are rather looked through once more, together with what follows.
+/// Bytes at the end of a stretch that are scanned again together with what follows.
 const FEW: usize = STRETCH / 8;
 
 thread_local! {
-    /// Buffers between two uses: for a small body, clearing new ones would cost more than the decoding.
+    /// Buffers that are reused: for a small body, clearing new ones would cost more than the decoding.
     static SPARE: Cell<(Vec<u32>, Vec<u32>)> = const { Cell::new((Vec::new(), Vec::new())) };
 }
 
-/// Places of `,`, `]` and `}`, counted from [`Self::base`], and how many of them are passed.
+/// Positions of `,`, `]` and `}`, counted from [`Self::base`], and how many of them are consumed.
 #[derive(Default)]
 pub(super) struct Delimiters {
     base: usize,
@@ -24,19 +24,19 @@ pub(super) struct Delimiters {
     places: Vec<u32>,
     count: usize,
     cursor: usize,
-    /// Which of the places hold `]` or `}`, if somebody asked for that.
+    /// Which of the positions are `]` or `}`, if requested.
     closers: Vec<u32>,
     closer_count: Option<usize>,
 }
 
-/// The stretch as those see it who look for rows in it.
+/// The stretch, as seen by the row decoders.
 pub(super) struct DelimiterView<'a> {
     pub(super) kernel: Kernel,
-    /// Its bytes, from which places count.
+    /// Its bytes, to which positions refer.
     pub(super) bytes: &'a [u8],
-    /// The places of the delimiters that are not passed.
+    /// The positions of the remaining delimiters.
     pub(super) ahead: &'a [u32],
-    /// Which delimiters close something, counted from [`Self::passed`] before those ahead; empty if nobody asked.
+    /// Which delimiters are closing, counted from [`Self::passed`] before those ahead; empty if not requested.
     pub(super) closers: &'a [u32],
     pub(super) passed: usize,
     /// Where the next row starts.
@@ -44,8 +44,8 @@ pub(super) struct DelimiterView<'a> {
 }
 
 impl Delimiters {
-    /// Finds rows at the reader's place. A row that may reach beyond the stretch is looked for once more, at the start of
-    /// the next. `closers`: whether it matters which delimiters close something.
+    /// Finds rows at the reader's position. A row that may reach beyond the stretch is read again at the start of the
+    /// next. `closers`: whether closing delimiters must be marked.
     pub(super) fn find(
         &mut self,
         reader: &Reader<'_>,
@@ -53,11 +53,11 @@ impl Delimiters {
         mut rows: impl FnMut(&DelimiterView<'_>) -> usize,
     ) -> usize {
         let (bytes, at) = (reader.bytes(), reader.offset());
-        // The last rows of a stretch are too few to be read by themselves if more follow.
+        // The last rows of a stretch are too few to be read alone if more follow.
         let enough = at + FEW <= self.end || self.end == bytes.len();
         if enough && self.reach(at) && (!closers || self.closer_count.is_some()) {
             let found = rows(&self.view(reader));
-            // One that started over for every odd row would only look at the same bytes again.
+            // Starting over for every unusual row would only scan the same bytes again.
             if found > 0 || at - self.base < STRETCH / 2 {
                 return found;
             }
@@ -79,7 +79,7 @@ impl Delimiters {
         }
     }
 
-    /// Looks through the stretch from `at` on.
+    /// Scans the stretch from `at` on.
     fn cover(&mut self, kernel: Kernel, bytes: &[u8], at: usize, closers: bool) {
         if self.places.is_empty() {
             (self.places, self.closers) = SPARE.take();
@@ -103,7 +103,7 @@ impl Delimiters {
         self.cursor = 0;
     }
 
-    /// Whether the delimiters from `at` on are known; then those before are passed.
+    /// Whether the delimiters from `at` on are known; then those before are consumed.
     fn reach(&mut self, at: usize) -> bool {
         if at < self.base || at >= self.end {
             return false;
@@ -115,22 +115,22 @@ impl Delimiters {
         true
     }
 
-    /// Forgets everything: the bytes are others now.
+    /// Clears everything, for another body.
     pub(super) fn clear(&mut self) {
         (self.end, self.count, self.cursor, self.closer_count) = (0, 0, 0, None);
     }
 
-    /// The body from there on where places count.
+    /// The body from where positions count.
     pub(super) fn bytes<'a>(&self, reader: &Reader<'a>) -> &'a [u8] {
         &reader.bytes()[self.base.min(reader.bytes().len())..]
     }
 
-    /// Offset in the body from which places count.
+    /// Offset in the body from which positions count.
     pub(super) fn base(&self) -> usize {
         self.base
     }
 
-    /// Passes some.
+    /// Consumes some.
     pub(super) fn pass(&mut self, delimiters: usize) {
         self.cursor += delimiters;
     }
@@ -140,7 +140,7 @@ impl Drop for Delimiters {
     fn drop(&mut self) {
         if !self.places.is_empty() {
             let buffers = (std::mem::take(&mut self.places), std::mem::take(&mut self.closers));
-            // A thread that ends may have nowhere to keep them any more.
+            // When a thread ends, its pool may already be gone.
             SPARE.try_with(|spare| spare.set(buffers)).ok();
         }
     }

@@ -1,36 +1,37 @@
-//! What can be wrong with a body, and where.
+//! Errors of a body, with their position.
 
 use std::fmt;
 
 use crate::protocol::excerpt::{LONGEST, within};
 
-/// Most characters of what is wrong, and of a key in a path.
+/// Most characters of a message, and of a key in a path.
 const LONGEST_PROBLEM: usize = 500;
 const LONGEST_KEY: usize = 80;
 
 /// A body that is not a valid answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
-    /// Byte offset in the body at which the problem stands.
+    /// Byte offset of the error in the body.
     pub offset: usize,
-    /// Where in the document, such as `series[0].points[17].Point.open`; empty at the top. Long names and depths are cut.
+    /// Path in the document, such as `series[0].points[17].Point.open`; empty at the top. Long names and deep paths are
+    /// cut.
     pub path: String,
     /// What is wrong.
     pub problem: String,
 }
 
 impl DecodeError {
-    /// A problem at a byte offset. What it quotes of the body is cut, and shown without control characters.
+    /// An error at a byte offset. Quotations of the body are cut, and shown without control characters.
     pub fn new(offset: usize, problem: impl Into<String>) -> Self {
         Self { offset, path: String::new(), problem: within(&problem.into(), LONGEST_PROBLEM) }
     }
 
-    /// The same error, known to lie inside `part` of the enclosing value.
+    /// The same error inside `part` of the enclosing value.
     #[must_use]
     pub(super) fn inside(mut self, part: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         let path = format!("{}{dot}{}", within(part, LONGEST_KEY), self.path);
-        // The outer part says where to look; what is further inside may go.
+        // The outer part says where to look; inner parts may be dropped.
         self.path = match path.char_indices().nth(LONGEST) {
             None => path,
             Some((end, _)) => format!("{}…", &path[..end]),
@@ -38,7 +39,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error, known to lie inside an element of the enclosing array.
+    /// The same error inside an element of the enclosing array.
     #[must_use]
     pub(super) fn at_index(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))

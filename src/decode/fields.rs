@@ -1,4 +1,4 @@
-//! The fields of a table: what each row may have, and the values of each field so far.
+//! The fields of a table and their values so far.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ use crate::columns::{self, Column, Raw};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
-/// Most columns of one table. Real types have about twenty; without a bound a hostile body makes rows × fields cells.
-/// What comes beyond stands in one more column, as JSON.
+/// Most columns of one table. Real types have about twenty; without a bound a hostile body could make rows × fields
+/// cells. Further fields go into one more column, as JSON.
 const MAX_FIELDS: usize = 256;
-/// The name of that column, as no key is named.
+/// The name of that column, which no key can have.
 pub(super) const NO_KEY: &str = "\0more fields";
 
 /// Columns under construction.
 pub(super) struct Fields {
     every: Vec<FieldBuilder>,
-    /// The mark of each field's name.
+    /// A hash of each field's name.
     marks: Vec<u64>,
     rows: usize,
-    /// Whether each row's object stands in another one, under the key `Point`.
+    /// Whether each row's object is nested in another one, under the key `Point`.
     wrapped: bool,
     names: BodyNames,
 }
@@ -31,18 +31,18 @@ pub(super) struct Fields {
 struct FieldBuilder {
     wire: Cow<'static, str>,
     column: Cow<'static, str>,
-    /// What a row without the field holds, for doubles.
+    /// The value of a row without the field, for doubles.
     missing: f64,
     required: bool,
-    /// Whether a table names the field.
+    /// Whether the type's table has the field.
     known: bool,
-    /// The likeliest kind, where the specification states none.
+    /// The likeliest kind, if the specification states none.
     likely: Option<FieldKind>,
     values: RowValues,
 }
 
 impl Fields {
-    /// The columns of known fields; unknown ones are added as they come.
+    /// The columns of known fields; unknown ones are added as they appear.
     pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &BodyNames) -> Self {
         let every: Vec<FieldBuilder> = fields.iter().map(|field| FieldBuilder::known(field, names)).collect();
         let marks = every.iter().map(|field| FieldName::new(field.wire.as_bytes()).mark).collect();
@@ -59,12 +59,12 @@ impl Fields {
         self.every.len()
     }
 
-    /// Bytes of the values in memory; of texts, without their letters.
+    /// Bytes of the values in memory, without the text of strings.
     pub(super) fn bytes(&self) -> usize {
         self.every.iter().map(|field| field.values.bytes()).sum()
     }
 
-    /// Whether each row's object stands in another one, under the key `Point`.
+    /// Whether each row's object is nested in another one, under the key `Point`.
     pub(super) fn is_wrapped(&self) -> bool {
         self.wrapped
     }
@@ -89,12 +89,12 @@ impl Fields {
         &self.every[field].values
     }
 
-    /// Whether a row must have a value for every field that must, by bits of those it has.
+    /// Whether a row has every required field, given as a bit set.
     pub(super) fn allows(&self, present: u64) -> bool {
         self.every.iter().enumerate().all(|(index, field)| !field.required || (index < 64 && present >> index & 1 == 1))
     }
 
-    /// The field of that name. Keys mostly come in the order of the row before: it looks there first.
+    /// The field of that name. It first looks at the one that followed in the row before.
     #[inline]
     pub(super) fn find(&self, name: FieldName<'_>, expected: usize) -> Option<usize> {
         let is = |index: usize| {
@@ -107,7 +107,7 @@ impl Fields {
         if self.marks.len() > 64 {
             return self.every.iter().position(|field| field.wire.as_bytes() == name.bytes);
         }
-        // All of them, without a branch for each: which one it is cannot be foreseen.
+        // All of them, without a branch for each: the match cannot be predicted.
         let found =
             self.marks.iter().enumerate().fold(0u64, |all, (at, mark)| all | u64::from(*mark == name.mark) << at);
         let first = found.trailing_zeros() as usize;
@@ -138,7 +138,7 @@ impl Fields {
         field.values.read(reader, field.missing, field.likely)
     }
 
-    /// The same of a field of records, which `records` reads; it tells how many there are of all rows.
+    /// The same for a field of records, which `records` reads; it returns their number in all rows.
     pub(super) fn read_records<'a>(
         &mut self,
         reader: &mut Reader<'a>,
@@ -153,7 +153,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Ends the next row, which began at `start`, with what it does not have.
+    /// Ends the next row, which began at `start`, filling in missing fields.
     pub(super) fn end_row(&mut self, start: usize) -> Result<()> {
         self.rows += 1;
         for field in &mut self.every {
@@ -167,13 +167,13 @@ impl Fields {
         Ok(())
     }
 
-    /// Whether a known field's value is no value of it: an unknown field may have the name of the wrapper of profiles.
+    /// Whether a known field's value is of another kind: an unknown field may be named like the wrapper of profiles.
     pub(super) fn is_tpo_wrapper(&self, index: usize, reader: &mut Reader<'_>) -> Result<bool> {
         let field = &self.every[index];
         Ok(!field.known && field.wire == TPO_WRAPPER && reader.peek()? == b'{')
     }
 
-    /// Whether the reader stands at an object that is all there is of a point and has its timestamp: a wrapper that this
+    /// Whether the reader is at an object that is the point's only one and has its timestamp: an unknown wrapper.
     /// version does not know.
     pub(super) fn is_wrapper(&self, reader: &Reader<'_>) -> Result<bool> {
         let mut ahead = reader.clone();
@@ -190,7 +190,7 @@ impl Fields {
         Ok(found && ahead.peek()? == b'}')
     }
 
-    /// Adds a field beyond the most that have columns to the column that holds all of those.
+    /// Adds a field beyond the maximum to the column for all of those.
     pub(super) fn add_to_more_fields(&mut self, reader: &mut Reader<'_>, key: &str) -> Result<()> {
         let text = String::from_utf8_lossy(reader.skip()?);
         let index = self.position(NO_KEY).unwrap_or_else(|| self.add(NO_KEY));
@@ -200,10 +200,10 @@ impl Fields {
         Ok(())
     }
 
-    /// Adds a field that no table knows.
+    /// Adds an unknown field.
     pub(super) fn add(&mut self, key: &str) -> usize {
         let mut name = self.names.field(key).into_owned();
-        // A dialect may give two fields one name: they must not hide each other.
+        // A dialect may give two fields one name: both must be kept.
         while self.every.iter().any(|other| !other.known && other.column == name) {
             name.push('_');
         }
@@ -213,9 +213,9 @@ impl Fields {
         self.every.len() - 1
     }
 
-    /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
+    /// The finished columns, by column name; unknown fields by their own, without those that are null in every row.
     pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
-        // Not collected in place: what is left over of the larger fields would be cut off and copied.
+        // Not collected in place: the excess capacity of larger fields would be cut off by copying.
         let mut columns = Vec::with_capacity(self.every.len());
         for field in self.every {
             if let Some(column) = field.values.finish() {
@@ -225,8 +225,8 @@ impl Fields {
         columns
     }
 
-    /// Adds rows that are read column by column: `fill` gets each field's index, its values, and what a row without it
-    /// holds. When it fails, no row is added.
+    /// Adds rows that are read column by column: `fill` gets each field's index, its values, and the default value. If
+    /// it fails, no row is added.
     pub(super) fn add_rows(&mut self, rows: usize, mut fill: impl FnMut(usize, &mut RowValues, f64) -> bool) -> bool {
         let mut fields = self.every.iter_mut().enumerate();
         let all = fields.all(|(index, field)| fill(index, &mut field.values, field.missing));
@@ -240,7 +240,7 @@ impl Fields {
         all
     }
 
-    /// Makes room for rows to come, in which a field has so many `list_values` in all.
+    /// Reserves capacity for further rows, in which a field has `list_values` in all.
     pub(super) fn reserve(&mut self, rows: usize, list_values: impl Fn(usize) -> usize) {
         let bytes = |(index, field): (usize, &FieldBuilder)| {
             field.values.width() * rows + list_values(index) * size_of::<f64>()
@@ -251,8 +251,8 @@ impl Fields {
         }
     }
 
-    /// The finished columns of fields that are all known and hold doubles or times, and nothing is left of their rows;
-    /// `None` where others are among them.
+    /// The finished columns if all fields are known and hold doubles or times, leaving none of their rows; `None`
+    /// otherwise.
     pub(super) fn take(&mut self) -> Option<Vec<(columns::ColumnName, Column)>> {
         let plain =
             |field: &FieldBuilder| field.known && matches!(field.values, RowValues::Float(_) | RowValues::Time(_));
@@ -266,7 +266,7 @@ impl Fields {
         Some(columns)
     }
 
-    /// Goes back to so many rows and fields.
+    /// Truncates to so many rows and fields.
     pub(super) fn rewind(&mut self, rows: usize, width: usize) {
         self.rows = rows;
         self.every.truncate(width);

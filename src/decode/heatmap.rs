@@ -1,4 +1,4 @@
-//! Points of a heatmap type, read straight into its levels (service.md 2.3): nested ones and the flat array.
+//! Points of a heatmap type, read directly into levels (service.md 2.3): nested ones and the flat array.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::protocol::{Field, SeriesId};
 /// Nested snapshots under construction.
 pub(super) struct Heatmap {
     snapshots: Snapshots,
-    /// The timestamp, and fields that this version does not know.
+    /// The timestamp, and unknown fields.
     rest: DecodedTable,
-    /// Whether a point without any list is one without bids, or one that does not tell the sides apart.
+    /// Whether a point without any list is one without bids, or one without known sides.
     sided: bool,
     names: BodyNames,
 }
 
-/// Lists of a point, in any order and each at most once.
+/// The lists of a point, in any order and each at most once.
 #[derive(Default)]
 struct Lists {
-    /// Values from the closest to the furthest below the middle: prices descend.
+    /// Levels from the closest to the furthest below the middle: prices descend.
     bids: Option<usize>,
-    /// The same above the middle: prices ascend.
+    /// Levels above the middle: prices ascend.
     asks: Option<usize>,
-    /// All of them, when the wire does not tell the sides apart; then these count and not the sides.
+    /// All levels, if the wire does not separate the sides; then the others are ignored.
     levels: Option<usize>,
 }
 
@@ -67,12 +67,12 @@ impl Heatmap {
         size_of_val(&self.snapshots.values()[..]) + self.rest.bytes()
     }
 
-    /// The state to go back to when the next point turns out not to be whole yet.
+    /// The state to return to when the next point turns out to be incomplete.
     pub(super) fn mark(&self) -> Mark {
         self.rest.mark()
     }
 
-    /// Goes back to an earlier state.
+    /// Returns to an earlier state.
     pub(super) fn rewind(&mut self, mark: &Mark) {
         self.snapshots.reopen();
         self.rest.rewind(mark);
@@ -88,14 +88,14 @@ impl Heatmap {
         let mut snapshots = self.snapshots;
         fit(snapshots.values());
         let mut series = snapshots.finish(Arc::clone(id), timestamps);
-        // What this version does not know, beside the heatmap's own columns.
+        // Unknown fields, beside the heatmap's own columns.
         series.columns.extend(columns);
         series
     }
 }
 
 impl Lists {
-    /// Reads the list of that key to the end of the values, those of this point from `start` on; whether it is one.
+    /// Appends the list of that key to the values, those of this point from `start` on; returns whether it is a list.
     fn read(
         &mut self,
         reader: &mut Reader<'_>,
@@ -128,7 +128,7 @@ impl Lists {
             _ if self.levels.is_some() => values.truncate(from),
             BIDS => {
                 values[from..].as_chunks_mut::<2>().0.reverse();
-                values[start..].rotate_right(count); // before asks that came first
+                values[start..].rotate_right(count); // before asks, which were read first
             }
             _ => {}
         }
@@ -136,7 +136,7 @@ impl Lists {
     }
 }
 
-/// Makes room for the values in the rest of the body, and some more, if it goes on like the `bytes` with `count` of them.
+/// Reserves capacity for the rest of the body, and some more, extrapolated from `count` values in `bytes`.
 fn make_room(values: &mut Vec<f64>, count: usize, bytes: usize, reader: &Reader<'_>) {
     let likely = reader.left() / bytes.max(1) * count / 16 * 17 + 2 * count;
     expect(likely * size_of::<f64>());
@@ -168,7 +168,7 @@ impl Flat {
         let stretch = reader.stretch(values);
         if stretch == ListStretch::Odd {
             let number = reader.number()?;
-            // The digits may go on in the next portion of the body.
+            // The digits may continue in the next portion of the body.
             reader.peek()?;
             values.push(number);
         }
@@ -184,7 +184,7 @@ impl Flat {
         })
     }
 
-    /// The finished series; `start` is where the array stands.
+    /// The finished series; `start` is the array's offset.
     pub(super) fn finish(mut self, id: &Arc<SeriesId>, start: usize) -> Result<Series> {
         fit(self.snapshots.values());
         self.snapshots.finish(Arc::clone(id)).map_err(|bad| DecodeError::new(start, bad.to_string()))

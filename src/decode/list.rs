@@ -4,29 +4,29 @@ use std::cell::Cell;
 
 use super::json::{Reader, Result};
 
-/// Bytes that are looked through at once: they, their delimiters and what is made of them stay in the nearest caches.
+/// Bytes that are scanned at once: with their delimiters and results they fit into the L1 and L2 caches.
 const STRETCH: usize = 8 << 10;
 /// Bytes kept before the first number, which the vector kernels load with it.
 pub(super) const BEHIND: usize = 64;
 
 thread_local! {
-    /// A buffer between two uses: for a small list, clearing a new one would cost more than the decoding.
+    /// A buffer that is reused: for a small list, clearing a new one would cost more than the decoding.
     static PLACES: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
-/// What became of a stretch of a list.
+/// The result of reading a stretch of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListStretch {
-    /// Its numbers are read, up to and with a comma.
+    /// Its numbers are read, up to and including a comma.
     Read,
     /// The list is read to its end.
     Closed,
-    /// Something in it is no number, or no number in it is whole yet; nothing is read.
+    /// Something in it is not a number, or the first number is incomplete; nothing is read.
     Odd,
 }
 
 impl Reader<'_> {
-    /// Reads an array of numbers to the end of `out`.
+    /// Reads an array of numbers and appends them to `out`.
     pub(super) fn numbers(&mut self, out: &mut Vec<f64>) -> Result<()> {
         let start = out.len();
         let mut ahead = self.clone();
@@ -42,7 +42,7 @@ impl Reader<'_> {
                 }
             }
         }
-        // Whatever is wrong, or not whole yet, is found here and named with its place.
+        // The slow path finds the error, or the missing rest, with its position.
         out.truncate(start);
         self.array(|reader, _| {
             out.push(reader.number()?);
@@ -50,7 +50,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the next numbers of an array, from the start of an element, and leaves it at its end.
+    /// Reads the next numbers of an array, from the start of an element to the end of one.
     pub(super) fn stretch(&mut self, out: &mut Vec<f64>) -> ListStretch {
         let mut places = PLACES.take();
         let stretch = self.stretch_with(&mut places, out);

@@ -1,5 +1,5 @@
-//! Bytes → columns. One narrow door, [`points`]: it takes a `/v1/points` body and gives arranged series, or an error
-//! that says where the body is wrong. [`Delimited`] reads the rows of dumps with the same kernels. No HTTP, no Python.
+//! Bytes → columns. The entry point [`points`] takes a `/v1/points` body and returns sorted series, or an error with
+//! the position in the body. [`Delimited`] reads the rows of dumps with the same kernels. No HTTP, no Python.
 
 mod batch;
 mod delimited;
@@ -42,13 +42,13 @@ use crate::protocol::{Dialect, SeriesId};
 
 /// Decodes the body of a `GET /v1/points` answer (service.md 2.2 and 2.3, supplement 2 and 3).
 ///
-/// Keys may come in any order and fields this version does not know are kept as columns. Rows are sorted by time;
-/// equal duplicates are dropped. `{}`, `{"series":[]}` and series without points are all empty, not errors.
+/// Keys may be in any order, and unknown fields are kept as columns. Rows are sorted by time; equal duplicates are
+/// dropped. `{}`, `{"series":[]}` and series without points are empty, not errors.
 ///
 /// # Errors
-/// Anything that is not one whole, valid JSON document of that shape: truncated or malformed JSON, duplicate keys,
-/// invalid UTF-8, a number out of range, a point without a timestamp, levels that do not pair up, two different points
-/// for one time.
+/// Anything that is not one complete, valid JSON document of that shape: truncated or malformed JSON, duplicate keys,
+/// invalid UTF-8, a number out of range, a point without a timestamp, unpaired levels, two different points for one
+/// time.
 ///
 /// ```
 /// let body = br#"{"series":[{"id":{"type":"TRADE_SIDE_AGNOSTIC_AGG","exchange":"BYBIT","rawSymbol":"BTCUSDT"},
@@ -65,17 +65,17 @@ pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.rest(body).map(settled)
 }
 
-/// The same for a service that publishes other names than the specification: the series have the specification's.
+/// The same for a service with a dialect: the series have the specification's names.
 pub fn points_in(dialect: Option<Arc<Dialect>>, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.speaking(dialect).rest(body).map(settled)
 }
 
-/// The same with a certain kernel; one that the processor lacks is replaced by the portable one.
+/// The same with a given kernel; one that the processor lacks is replaced by the portable one.
 pub fn points_with(kernel: Kernel, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::with(kernel).rest(body).map(settled)
 }
 
-/// A series of that identity without points, with the columns of its type.
+/// An empty series with that identity and the columns of its type.
 pub fn nothing(id: SeriesId) -> Series {
     series::nothing(Arc::new(id))
 }

@@ -1,5 +1,5 @@
-//! Names on the wire where a service publishes others than the specification's. They are translated where a table of
-//! columns is made and where an identity is read, once a series, so that points are read at the same speed.
+//! Translates the names of a dialect. This happens once per series, where a table of columns is created and where an
+//! identity is read, so points are read at the same speed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ impl BodyNames {
         Self(dialect)
     }
 
-    /// How a field is named on the wire.
+    /// The name of a field on the wire.
     pub(super) fn wire(&self, field: &'static str) -> Cow<'static, str> {
         let renamed = self.0.as_ref().and_then(|dialect| dialect.renamed_field(field));
         renamed.map_or(Cow::Borrowed(field), |published| Cow::Owned(published.to_owned()))
     }
 
-    /// Which field a name on the wire means.
+    /// The field of a name on the wire.
     #[inline]
     pub(super) fn field<'a>(&'a self, wire: &'a str) -> Cow<'a, str> {
         match &self.0 {
@@ -30,17 +30,17 @@ impl BodyNames {
         }
     }
 
-    /// Whether they are the specification's.
+    /// Whether they are the specification's names.
     pub(super) fn are_neutral(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Whether any of these fields is named otherwise on the wire.
+    /// Whether any of these fields has another name on the wire.
     pub(super) fn rename(&self, fields: &[Field]) -> bool {
         self.0.as_ref().is_some_and(|dialect| fields.iter().any(|field| dialect.renamed_field(field.wire).is_some()))
     }
 
-    /// Makes an identity neutral whose fields have their neutral names.
+    /// Translates an identity to neutral names.
     pub(super) fn identity(&self, id: &mut SeriesId) {
         if let Some(dialect) = &self.0 {
             dialect.identity(id);

@@ -1,24 +1,24 @@
-//! One number in the JSON grammar, correctly rounded: the strict path that every kernel falls back on.
+//! Parses one number in the JSON grammar, correctly rounded: the strict path that every kernel falls back to.
 
 use super::eisel_lemire::eisel_lemire;
 use super::powers::EXACT;
 use crate::clock::{SECOND, UnixNanos, UnixSecond};
 
-/// Up to here a product or quotient with an exact power of ten is one rounding (Clinger's fast path).
+/// Up to here a product or quotient with an exact power of ten is rounded only once (Clinger's fast path).
 const EXACT_MANTISSA: u64 = 1 << 53;
 /// Digits of a mantissa that never overflow 64 bits.
 const WHOLE_DIGITS: usize = 19;
 
-/// Why bytes are no number.
+/// Why bytes are not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// Against the grammar, at this index.
+    /// A syntax error at this index.
     Malformed(usize),
     /// Beyond the range of a double.
     Range,
 }
 
-/// A run of digits: adds them to the mantissa (modulo 2^64) and tells where they end.
+/// Adds a run of digits to the mantissa (modulo 2^64); returns its end.
 #[inline]
 fn digits(bytes: &[u8], mut index: usize, mantissa: &mut u64) -> usize {
     while let Some(eight) = bytes.get(index..).and_then(<[u8]>::first_chunk) {
@@ -29,7 +29,7 @@ fn digits(bytes: &[u8], mut index: usize, mantissa: &mut u64) -> usize {
         if count == 0 {
             return index;
         }
-        // What follows the run goes; zeros come before it.
+        // Clears what follows the run; zeros come before it.
         let value = eight_digits(digits << (64 - 8 * count));
         *mantissa = mantissa.wrapping_mul(SMALL_POWERS[count]).wrapping_add(value);
         index += count;
@@ -54,7 +54,7 @@ fn eight_digits(word: u64) -> u64 {
     (fours & 0x0000_FFFF_0000_FFFF).wrapping_mul(10_000 * (1 << 32) + 1) >> 32
 }
 
-/// Reads the number at the start of the bytes: its value and its length.
+/// Parses the number at the start of the bytes: its value and its length.
 #[inline]
 pub(super) fn prefix(bytes: &[u8]) -> Result<(f64, usize), Flaw> {
     let negative = bytes.first() == Some(&b'-');
@@ -116,7 +116,7 @@ fn significant(bytes: &[u8]) -> usize {
     mantissa.filter(|byte| **byte != b'.').skip_while(|byte| **byte == b'0').count()
 }
 
-/// The double nearest to mantissa × 10^exponent, where a fast way is sure to be right.
+/// The double nearest to mantissa × 10^exponent, if a fast path is certain to be correct.
 #[inline]
 pub(super) fn round(mantissa: u64, exponent: i64) -> Option<f64> {
     if mantissa <= EXACT_MANTISSA
@@ -127,7 +127,7 @@ pub(super) fn round(mantissa: u64, exponent: i64) -> Option<f64> {
     eisel_lemire(mantissa, exponent)
 }
 
-/// Reads bytes that are one number and nothing else but JSON's white space around it.
+/// Parses bytes that are one number with optional JSON white space around it.
 pub(super) fn token(bytes: &[u8]) -> Option<f64> {
     let space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
     let start = bytes.iter().position(|byte| !space(byte))?;
@@ -136,12 +136,12 @@ pub(super) fn token(bytes: &[u8]) -> Option<f64> {
     (length == end - start).then_some(value)
 }
 
-/// A whole double as an integer. Up to 2^53 every whole double is itself; no time or count is above.
+/// A double with an integer value as an integer. Up to 2^53 every integer is exact; no time or count is above.
 pub(super) fn integer(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= EXACT_MANTISSA as f64).then_some(value as i64)
 }
 
-/// Reads a whole number of at most 18 digits at the start of the bytes, and tells its length; `None` for any other.
+/// Parses an integer of at most 18 digits at the start of the bytes, and returns its length; `None` for any other.
 #[inline]
 pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
     let mut value = 0;
@@ -150,7 +150,7 @@ pub(super) fn plain_integer(bytes: &[u8]) -> Option<(i64, usize)> {
     right.then_some((value as i64, length))
 }
 
-/// The moment so many nanoseconds after a second begins, or what is wrong with it.
+/// The moment so many nanoseconds after the start of a second, or an error.
 pub(super) fn moment(second: UnixSecond, nanoseconds: i64) -> Result<UnixNanos, String> {
     if !(0..SECOND).contains(&nanoseconds) {
         return Err(format!("{nanoseconds} nanoseconds are not within a second"));

@@ -1,4 +1,4 @@
-//! The series of a body that is being read: its identity, and its points, which may stand before it.
+//! The series that is being read: its identity, and its points, which may come before it.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::series::{self, PointsSink};
 use crate::columns::Series;
 use crate::protocol::SeriesId;
 
-/// Brackets that are open where the keys of a series stand.
+/// Number of open brackets at a series' keys.
 const DEPTH: usize = 3;
 
 /// What is known of it so far.
@@ -28,28 +28,28 @@ pub(super) struct OpenSeries {
     seen: usize,
 }
 
-/// What is known of `points` or `flat_points`.
+/// State of `points` or `flat_points`.
 #[derive(Default)]
 enum Array {
     #[default]
     Absent,
-    /// Passed unread, because the identity, which says how to read it, comes after: its offset and text.
+    /// Skipped, because the identity, which determines how to read it, comes later: its offset and text.
     Waiting(usize, Vec<u8>),
     Read(Box<Series>),
 }
 
-/// What a key of a series was followed by.
+/// What follows a key of a series.
 pub(super) enum AfterKey {
-    /// A value, which is passed.
+    /// A value, which is consumed.
     Passed,
-    /// An array of points, of which the first is next.
+    /// An array of points; the first is next.
     Points,
-    /// An array of points that has none, and is passed.
+    /// An empty array of points, which is consumed.
     NoPoints,
 }
 
 impl OpenSeries {
-    /// A series that starts at that byte of the body.
+    /// A series that starts at that offset of the body.
     pub(super) fn at(start: usize) -> Self {
         Self { start, ..Self::default() }
     }
@@ -70,20 +70,20 @@ impl OpenSeries {
         self.points.as_mut().map_or(0, PointsSink::bytes) + waiting(&self.nested) + waiting(&self.flat)
     }
 
-    /// Forgets places in bytes that are gone.
+    /// Adjusts offsets after bytes were removed.
     pub(super) fn new_bytes(&mut self) {
         if let Some(points) = &mut self.points {
             points.new_bytes();
         }
     }
 
-    /// Reads some elements of the array that is open; `None` where none is.
+    /// Reads some elements of the open array; `None` if there is none.
     pub(super) fn points(&mut self, reader: &mut Reader<'_>, last: bool) -> Result<Option<Next>> {
         let Some(points) = &mut self.points else { return Ok(None) };
         points.some(reader, &mut self.seen, last).map(Some)
     }
 
-    /// Reads a key and what belongs to it. `base`: where the reader's bytes start in the body.
+    /// Reads a key and its value. `base`: the offset of the reader's bytes in the body.
     pub(super) fn key(&mut self, reader: &mut Reader<'_>, base: usize, names: &BodyNames) -> Result<AfterKey> {
         let key = reader.key()?;
         let value = |error: DecodeError| error.inside(&key);
@@ -146,7 +146,7 @@ impl OpenSeries {
     }
 }
 
-/// Reads an array that was passed before the identity was known.
+/// Reads an array that was skipped before the identity was known.
 fn waited(
     text: &[u8],
     start: usize,

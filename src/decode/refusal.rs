@@ -1,12 +1,11 @@
-//! What stands in a body where series should stand: an error object in the clothes of a good answer, or data in a place
-//! that this version does not know.
+//! What was found in a body instead of series: an error object in a 200 answer, or data under an unknown key.
 
 use super::error::DecodeError;
 use crate::protocol::excerpt::{excerpt, within};
 
 /// Keys of an error body (supplement 6).
 const REFUSALS: [&str; 3] = ["error", "code", "message"];
-/// Most characters of the description of one.
+/// Most characters of its description.
 const MOST_DESCRIBED: usize = 400;
 
 /// What stood there, in words, and where.

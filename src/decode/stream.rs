@@ -1,7 +1,7 @@
-//! The envelope of a body (service.md 2.2), read in portions as they come.
+//! Reads the envelope of a body (service.md 2.2) in portions as they arrive.
 //!
-//! A body is read in steps: a key, an identity, some points. A step that runs into the end of what is there changes
-//! nothing and is done again when there is more; so the result is the same for any portions.
+//! A body is read in steps: a key, an identity, some points. A step that runs into the end of the available bytes has
+//! no effect and is repeated when there are more; so the result does not depend on the portions.
 
 use std::sync::Arc;
 
@@ -16,39 +16,40 @@ use super::unknown_fields::settled;
 use crate::columns::Series;
 use crate::protocol::Dialect;
 
-/// An error that close to the end of a portion may only be that the rest is not there yet: no word that is looked at in
-/// one piece is longer.
+/// An error this close to the end of a portion may only mean that the rest is missing: no token that is checked in one
+/// piece is longer.
 const NEAR_THE_END: usize = 32;
-/// Series after which the next ones are supposed to be about as long as they were.
+/// After so many series the next ones are assumed to be about as long.
 const MANY: usize = 16;
-/// Bytes that must at least be new before a step is tried again.
+/// Least number of new bytes before a step is repeated.
 const WORTH_A_TRY: usize = 256;
 
 /// The body of a `GET /v1/points` answer, decoded while it arrives (service.md 2.2 and 2.3, supplement 2 and 3).
 ///
-/// Feed it the body in portions of any size, then [`finish`](Self::finish). The result, also an error, is that of
-/// [`points`](super::points) on the whole. What is decoded is not kept: memory holds the columns and the last portion.
+/// Feed it the body in portions of any size, then [`finish`](Self::finish). The result, including errors, is that of
+/// [`points`](super::points) on the complete body. Decoded bytes are dropped: memory holds the columns and the last
+/// portion.
 pub struct PointsDecoder {
     kernel: Kernel,
     names: BodyNames,
     stage: Stage,
-    /// Bytes that are not decoded yet, and the offset in the body at which they start.
+    /// Bytes that are not decoded yet, and their offset in the body.
     pending: Vec<u8>,
     base: usize,
-    /// Length of `pending` at which it is worth a try.
+    /// Length of `pending` at which the next step is worth trying.
     enough: usize,
     list: Option<Vec<Series>>,
-    /// What stood where series should stand.
+    /// What was found instead of series.
     refusal: Option<DecodeRefusal>,
     current: OpenSeries,
-    /// After this nothing is read.
+    /// After an error nothing more is read.
     failure: Option<DecodeError>,
-    /// Bytes of the whole body, where they were announced.
+    /// Announced size of the body, if known.
     announced: usize,
-    /// Bytes that the result may take in memory, and those of the series that are finished.
+    /// Most bytes that the result may take in memory, and those of the finished series.
     most: usize,
     finished: usize,
-    /// Bytes of the longest series so far.
+    /// Size of the longest series so far.
     longest: usize,
 }
 
@@ -90,11 +91,11 @@ impl Stage {
     }
 }
 
-/// Why a step could not be done.
+/// Why a step failed.
 enum StepStop {
-    /// At a place in the bytes at hand; more of them may mend it.
+    /// At a position in the available bytes; more bytes may resolve it.
     Here(DecodeError),
-    /// At a place in the body, for good.
+    /// At an offset in the body, for good.
     Settled(DecodeError),
 }
 
@@ -113,7 +114,7 @@ impl PointsDecoder {
         Ok(Self::with(Kernel::active().map_err(|problem| DecodeError::new(0, problem))?))
     }
 
-    /// A decoder that uses a certain kernel; one that the processor lacks is replaced by the portable one.
+    /// A decoder with a given kernel; one that the processor lacks is replaced by the portable one.
     pub fn with(kernel: Kernel) -> Self {
         Self {
             kernel: if kernel.supported() { kernel } else { Kernel::Scalar },
@@ -133,23 +134,23 @@ impl PointsDecoder {
         }
     }
 
-    /// The same with a bound on the bytes that the result may take in memory. It is looked at after each portion.
+    /// Limits the bytes that the result may take in memory. Checked after each portion.
     #[must_use]
     pub fn holding_at_most(self, bytes: usize) -> Self {
         Self { most: bytes, ..self }
     }
 
-    /// Whether the result takes more memory than it may.
+    /// Whether the result exceeds its limit.
     pub fn is_too_large(&mut self) -> bool {
         self.finished + self.current.bytes() + self.pending.len() > self.most
     }
 
-    /// Tells how long the body is said to be, so that room for its columns is made at once. A wrong length does no harm.
+    /// Announces the size of the body, so that its columns are allocated at once. A wrong size does no harm.
     pub fn expect(&mut self, bytes: usize) {
         self.announced = bytes;
     }
 
-    /// The same for a service that publishes other names than the specification; before anything is fed.
+    /// For a service with a dialect; call it before anything is fed.
     #[must_use]
     pub fn speaking(self, dialect: Option<Arc<Dialect>>) -> Self {
         Self { names: BodyNames::new(dialect), ..self }
@@ -173,7 +174,7 @@ impl PointsDecoder {
             self.pending = pending;
             self.pending.drain(..read);
         }
-        // Half as much again, so that a step that needs much is not tried with every byte.
+        // Half as much again, so that a step that needs many bytes is not tried with every portion.
         self.enough = self.pending.len() + (self.pending.len() / 2).max(WORTH_A_TRY);
         Ok(())
     }
@@ -186,7 +187,7 @@ impl PointsDecoder {
         self.finish_with(&[])
     }
 
-    /// The series of the whole body, whose last portion this is.
+    /// The series of the complete body, of which this is the last portion.
     ///
     /// # Errors
     /// As [`points`](super::points).
@@ -194,7 +195,7 @@ impl PointsDecoder {
         self.finish_as_sent(portion).map(settled)
     }
 
-    /// The same with unknown fields as they were sent, to be joined with other answers before they are [`settled`].
+    /// The same with raw values of unknown fields, to be joined with other answers before they are [`settled`].
     ///
     /// # Errors
     /// As [`points`](super::points).
@@ -218,7 +219,7 @@ impl PointsDecoder {
         }
     }
 
-    /// Does as many steps as the bytes allow, and tells how many bytes are done with.
+    /// Does as many steps as the bytes allow; returns how many bytes are consumed.
     fn advance(&mut self, bytes: &[u8], last: bool) -> Result<usize> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -248,7 +249,7 @@ impl PointsDecoder {
         }
     }
 
-    /// The same error with the place in the document at which this stage reads.
+    /// The same error with the path of this stage.
     fn placed(&self, error: DecodeError) -> DecodeError {
         let series = self.list.as_ref().map_or(0, Vec::len);
         match self.stage {
@@ -259,7 +260,7 @@ impl PointsDecoder {
         }
     }
 
-    /// Does the next step; whether there is another one. After an error it can be done again.
+    /// Does the next step; returns whether there is another one. After an error it can be repeated.
     fn step(&mut self, reader: &mut Reader<'_>, last: bool) -> std::result::Result<bool, StepStop> {
         self.stage = match self.stage {
             Stage::Start => {
@@ -329,8 +330,8 @@ impl PointsDecoder {
         Ok(true)
     }
 
-    /// Most bytes that a series is likely to take. Room for all the rest of a body, made for each of many short series,
-    /// would be most of the work.
+    /// Most bytes that a series is likely to take. Allocating the rest of a body for each of many short series would be
+    /// most of the work.
     fn likely_length(&self) -> usize {
         let many = self.list.as_ref().is_some_and(|list| list.len() >= MANY);
         if many { self.longest.saturating_mul(2) } else { usize::MAX }
@@ -351,7 +352,7 @@ impl PointsDecoder {
         reader.peek().map_err(value)?;
         let offset = reader.offset() + self.base;
         let text = String::from_utf8_lossy(reader.skip().map_err(value)?);
-        // The number that ends with the bytes at hand may go on in the next ones.
+        // The number that ends with the available bytes may continue in the next ones.
         reader.peek()?;
         DecodeRefusal::note(&mut self.refusal, &key, &text, offset);
         Ok(Stage::AfterValue)
@@ -368,7 +369,7 @@ impl PointsDecoder {
 
     /// Finishes the array that is open.
     fn close_points(&mut self) -> std::result::Result<Stage, StepStop> {
-        // The array itself is placed by the stage, if that is still the one of its elements.
+        // The stage adds the array's path, if it is still the one of its elements.
         let in_points = self.stage != Stage::SeriesKey;
         let name = self.current.array();
         let closed = self.current.close();

@@ -1,4 +1,4 @@
-//! Objects → columns: a table grows by one row per object, whatever order its keys come in.
+//! Objects → columns: a table grows by one row per object, with keys in any order.
 
 use std::cell::RefCell;
 
@@ -10,11 +10,11 @@ use crate::columns::{self, Column};
 use crate::protocol::data_type::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
-/// Most tables that are kept between bodies.
+/// Most tables in the pool.
 const SPARES: usize = 4;
 
 thread_local! {
-    /// Tables of points between two uses, the newest last: making one would take a fifth of the time of a small body.
+    /// Tables that are reused, most recent last: creating one would take a fifth of the time of a small body.
     #[allow(clippy::vec_box)] // they go in and out as they are, which a table itself would not
     static SPARE: RefCell<Vec<Box<DecodedTable>>> = const { RefCell::new(Vec::new()) };
 }
@@ -22,12 +22,12 @@ thread_local! {
 /// Columns under construction, and how their rows are read.
 pub(super) struct DecodedTable {
     fields: Fields,
-    /// The tables of fields that hold records, with the index of their field, in the order of the fields.
+    /// The tables of fields with records, with the index of their field, in order.
     records: Vec<(usize, DecodedTable)>,
     templates: RowTemplates,
 }
 
-/// A state of a table to which it can go back: rows, fields, and the tables within.
+/// A state of a table to return to: rows, fields, and nested tables.
 pub(super) struct Mark {
     rows: usize,
     fields: usize,
@@ -35,9 +35,9 @@ pub(super) struct Mark {
 }
 
 impl DecodedTable {
-    /// A table with the columns of known fields; unknown ones are added as they come.
+    /// A table with the columns of known fields; unknown ones are added as they appear.
     pub(super) fn new(fields: &'static [Field], wrapped: bool, names: &BodyNames) -> Self {
-        // Shapes are remembered by the type's fields: those of other names must not be taken for theirs.
+        // Templates are cached by the type's fields: those of a dialect must not be mixed with them.
         let templates = RowTemplates::recall(if names.rename(fields) { &[] } else { fields }, wrapped);
         let records = fields.iter().enumerate().filter_map(|(index, field)| match field.kind {
             FieldKind::Rows(fields) => Some((index, Self::new(fields, false, names))),
@@ -46,7 +46,7 @@ impl DecodedTable {
         Self { fields: Fields::new(fields, wrapped, names), records: records.collect(), templates }
     }
 
-    /// A table of points, with the memory of an earlier one where that had the same fields.
+    /// A table of points, reusing one with the same fields.
     pub(super) fn of_points(fields: &'static [Field], names: &BodyNames) -> Box<Self> {
         let spare = SPARE.with_borrow_mut(|tables| {
             let place = tables.iter().rposition(|table| names.are_neutral() && table.templates.is_of(fields))?;
@@ -57,7 +57,7 @@ impl DecodedTable {
 
     /// The finished columns of such a table.
     pub(super) fn finish_points(mut self: Box<Self>) -> Vec<(columns::ColumnName, Column)> {
-        // One that unknown fields, or rows of their own, have not changed is kept.
+        // A table without unknown fields or rows left is returned to the pool.
         let Some(columns) = self.fields.take() else { return self.finish() };
         self.templates.start_over();
         SPARE.with_borrow_mut(|tables| {
@@ -74,7 +74,7 @@ impl DecodedTable {
         self.fields.rows()
     }
 
-    /// Bytes of its values in memory; of texts, without their letters.
+    /// Bytes of its values in memory, without the text of strings.
     pub(super) fn bytes(&self) -> usize {
         self.fields.bytes() + self.records.iter().map(|(_, table)| table.bytes()).sum::<usize>()
     }
@@ -84,7 +84,7 @@ impl DecodedTable {
         self.fields.rows() * self.fields.width()
     }
 
-    /// Reads at least one element of an array of rows, and leaves the reader before what stands between two.
+    /// Reads at least one element of an array of rows, and leaves the reader before the separator.
     pub(super) fn rows(&mut self, reader: &mut Reader<'_>) -> Result<usize> {
         reader.peek()?;
         let fast = self.templates.rows(&mut self.fields, reader);
@@ -97,7 +97,7 @@ impl DecodedTable {
         Ok(1)
     }
 
-    /// Reads one element the general way.
+    /// Reads one element on the general path.
     fn element(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         if self.fields.is_wrapped() {
             point(reader, |reader| self.row(reader, |_, _| Ok(false)))
@@ -106,7 +106,7 @@ impl DecodedTable {
         }
     }
 
-    /// Reads one object as the next row. `take` gets every key first and may read its value instead.
+    /// Reads one object as the next row. `take` is called with every key first and may read its value.
     pub(super) fn row<'a>(
         &mut self,
         reader: &mut Reader<'a>,
@@ -145,7 +145,7 @@ impl DecodedTable {
         Ok(())
     }
 
-    /// Reads what belongs to a key that needs a closer look: one that nobody knows, or one with escapes.
+    /// Reads the value of an unusual key: an unknown one, or one with escapes.
     #[cold]
     fn field<'a>(
         &mut self,
@@ -189,7 +189,7 @@ impl DecodedTable {
         })
     }
 
-    /// The finished columns, by column name; unknown fields by their own, without those that were never more than null.
+    /// The finished columns, by column name; unknown fields by their own, without those that are null in every row.
     pub(super) fn finish(self) -> Vec<(columns::ColumnName, Column)> {
         let mut columns = self.fields.finish();
         let mut records = self.records.into_iter();
@@ -203,19 +203,19 @@ impl DecodedTable {
         columns
     }
 
-    /// Forgets places in bytes that are gone.
+    /// Adjusts offsets after bytes were removed.
     pub(super) fn new_bytes(&mut self) {
         self.templates.new_bytes();
         self.records.iter_mut().for_each(|(_, table)| table.new_bytes());
     }
 
-    /// The state to go back to when the next row turns out not to be whole yet.
+    /// The state to return to when the next row turns out to be incomplete.
     pub(super) fn mark(&self) -> Mark {
         let records = self.records.iter().map(|(_, table)| table.mark()).collect();
         Mark { rows: self.fields.rows(), fields: self.fields.width(), records }
     }
 
-    /// Goes back to an earlier state.
+    /// Returns to an earlier state.
     pub(super) fn rewind(&mut self, mark: &Mark) {
         self.fields.rewind(mark.rows, mark.fields);
         self.templates.forget_fields(mark.fields);
@@ -225,8 +225,8 @@ impl DecodedTable {
     }
 }
 
-/// Reads an element of `points`: an object with the key `Point`, whose value `read` reads. Without that key it is the value
-/// of another key that holds an object, or, with a timestamp of its own, the element itself.
+/// Reads an element of `points`: an object with the key `Point`, whose value `read` reads. Without that key, it is the
+/// value of another key with an object, or the element itself if it has a timestamp.
 pub(super) fn point<'a>(reader: &mut Reader<'a>, mut read: impl FnMut(&mut Reader<'a>) -> Result<()>) -> Result<()> {
     let mut found = false;
     let (whole, mut bare, mut other) = (reader.clone(), false, None);

@@ -1,5 +1,5 @@
-//! Frames of trades and of liquidations (supplement 7), read without a tree: what a busy stream is made of. Only frames of
-//! nothing else, in the service's own spelling, are read here; every other one is left to the general way, which knows all.
+//! Reads frames of trades and liquidations (supplement 7) without a tree, because busy streams consist of them. Only
+//! frames of nothing else in the service's own spelling are read here; others take the general path.
 
 use std::borrow::Cow;
 
@@ -11,28 +11,28 @@ use super::number;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::NO_TIME;
 
-/// Longest identifier that is read here, in bytes.
+/// Longest identifier, in bytes.
 pub const LONGEST_ID: usize = 64;
 
-/// A trade or a liquidation as it stands in a frame.
+/// A trade or a liquidation in a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TradePoint<'a> {
-    /// Whether it is a liquidation, by the key under which its values came.
+    /// Whether it is a liquidation, by the key of its values.
     pub is_liquidation: bool,
-    /// The JSON object of what it is of, which holds no other object. Its grammar is not checked.
+    /// The JSON object of its series, without nested objects. Its grammar is not checked.
     pub series: &'a [u8],
-    /// Identifier; empty where it is not sent.
+    /// Identifier; empty if not sent.
     pub id: &'a str,
-    /// Price in quote; 0 where it is not sent.
+    /// Price in quote; 0 if not sent.
     pub price: f64,
-    /// Amount in the venue's unit; 0 where it is not sent.
+    /// Amount in the venue's unit; 0 if not sent.
     pub amount: f64,
-    /// Unix nanoseconds; [`NO_TIME`] where it is not sent.
+    /// Unix nanoseconds; [`NO_TIME`] if not sent.
     pub time: i64,
 }
 
-/// The points of a frame, added to `found`; `false` for a frame that is not of these alone, and then nothing is added. The
-/// series that the last frame ended with is likely to come again: `likely` is its text.
+/// Adds a frame's points to `found`; `false`, with nothing added, for any other frame. `likely` is the text of the last
+/// frame's last series, which is likely to come again.
 pub fn trades_of_frame<'a>(frame: &'a [u8], likely: &[u8], found: &mut Vec<TradePoint<'a>>) -> bool {
     let before = found.len();
     let mut reader = Reader::new(frame, Kernel::Scalar);
@@ -43,7 +43,7 @@ pub fn trades_of_frame<'a>(frame: &'a [u8], likely: &[u8], found: &mut Vec<Trade
     whole
 }
 
-/// Reads a whole frame; `false` and an error mean the same.
+/// Reads a complete frame; `false` and an error mean the same.
 fn points<'a>(reader: &mut Reader<'a>, likely: &[u8], found: &mut Vec<TradePoint<'a>>) -> Result<bool> {
     if !reader.open(b'{')? || !reader.pass(b"\"points\":") || !reader.open(b'[')? {
         return Ok(false);
@@ -73,19 +73,19 @@ fn points<'a>(reader: &mut Reader<'a>, likely: &[u8], found: &mut Vec<TradePoint
     Ok(is_all)
 }
 
-/// The text of an object that holds no other one.
+/// The text of an object without nested ones.
 fn series<'a>(reader: &mut Reader<'a>, likely: &[u8]) -> Option<&'a [u8]> {
     let (start, bytes) = (reader.offset(), reader.bytes());
     let rest = &bytes[start..];
     if rest.first() != Some(&b'{') {
         return None;
     }
-    // An end that is likely: the object before, to the letter.
+    // The likely case: exactly the object before.
     let length = if !likely.is_empty() && rest.starts_with(likely) {
         likely.len()
     } else {
         let end = memchr2(b'{', b'}', &rest[1..])? + 1;
-        // Another object, or a brace within a text: not for here.
+        // A nested object, or a brace in a string: not handled here.
         if rest[end] == b'{' {
             return None;
         }
@@ -95,7 +95,7 @@ fn series<'a>(reader: &mut Reader<'a>, likely: &[u8]) -> Option<&'a [u8]> {
     Some(&rest[..length])
 }
 
-/// The values of a point; `false` where there is one that is not known here.
+/// The values of a point; `false` for an unknown key.
 fn values<'a>(reader: &mut Reader<'a>, point: &mut TradePoint<'a>) -> Result<bool> {
     let mut more = reader.open(b'{')?;
     while more {
@@ -135,7 +135,7 @@ mod tests {
     fn read(frame: &str) -> Option<Vec<TradePoint<'_>>> {
         let mut found = Vec::new();
         let cold = trades_of_frame(frame.as_bytes(), b"", &mut found);
-        // What is likely never changes what is read.
+        // The likely text never changes the result.
         let mut warm = Vec::new();
         assert_eq!(trades_of_frame(frame.as_bytes(), SERIES.as_bytes(), &mut warm), cold);
         assert_eq!(warm, found);
@@ -213,7 +213,7 @@ mod tests {
         ] {
             assert_eq!(read(frame), None, "{frame}");
         }
-        // Cut anywhere it is no frame.
+        // A cut frame is never accepted.
         for length in 0..whole.len() {
             assert_eq!(read(&whole[..length]), None);
         }

@@ -1,5 +1,5 @@
-//! What fields are that no table knows: settled when the rows of all answers are together, by all of their values and
-//! nothing else. So neither their order nor the answer that each came in makes a difference.
+//! Decides the types of unknown fields, when the rows of all answers are together, from all of their values and nothing
+//! else. So the order of rows and their distribution over answers make no difference.
 
 use std::ops::Range;
 
@@ -17,25 +17,25 @@ use crate::protocol::{Field, FieldKind};
 
 type SettledColumns = Vec<(columns::ColumnName, Column)>;
 
-/// The column of fields beyond those that have columns.
+/// The column of fields beyond the maximum.
 const MORE_FIELDS: &str = "more_fields";
-/// Records within records that become columns; what is deeper stays JSON.
+/// Deepest records that become columns; deeper ones stay JSON.
 const DEEPEST: usize = 8;
-/// Cells that records may have however short their text is. Of more, there are at most as many as the text has bytes.
+/// Number of cells that records may always have. Beyond it, at most as many as their text has bytes.
 const FEW_CELLS: usize = 1 << 10;
 
-/// Gives every column its kind and its name, and puts unknown ones behind the others, in the order of their names on the
-/// wire. What is settled stays as it is.
+/// Gives every column its type and name, and puts unknown ones after the others, in the order of their wire names.
+/// Applying it again changes nothing.
 ///
-/// All values of an unknown field are of one kind, or the column is text: each string as it reads, any other value as it was
-/// sent. Kinds are: numbers that doubles hold, true and false (1 and 0), strings, times, lists of numbers, lists of objects
-/// (`[]` is any list). A column is named as its field, in snake case; where several fields would have one name, it is that
-/// of a known field, then of the field that is spelt so, and the others, in the order of their names, end in `_`.
+/// All values of an unknown field have one type, or the column is text: strings as decoded, other values as sent. Types
+/// are: numbers that doubles hold, booleans (1 and 0), strings, times, lists of numbers, lists of objects (`[]` is
+/// either). A column has the field's name in snake case; if several fields would have the same name, a known field has
+/// it, else the field that is spelt so, and the others, in the order of their names, end in `_`.
 pub fn settled(series: Vec<Series>) -> Vec<Series> {
     series.into_iter().map(settle).collect()
 }
 
-/// Whether every column of a series has its kind and its name.
+/// Whether every column of a series has its type and its name.
 pub fn is_settled(series: &Series) -> bool {
     all_settled(&series.columns)
 }
@@ -49,7 +49,7 @@ fn settle(mut series: Series) -> Series {
     series
 }
 
-/// The column's name of an unknown field, where no other has it.
+/// The column name of an unknown field, unless another has it.
 pub fn column_name(wire: &str) -> String {
     if wire == NO_KEY { MORE_FIELDS.to_owned() } else { snake_case(wire) }
 }
@@ -139,7 +139,7 @@ fn snake_case(wire: &str) -> String {
     name
 }
 
-/// A known field whose rows have no value.
+/// A known field without values in any row.
 fn without_values(kind: FieldKind, rows: usize) -> Column {
     match kind {
         FieldKind::Number | FieldKind::Price => Column::Float(vec![0.0; rows]),
@@ -154,7 +154,7 @@ fn reader(text: &str) -> Reader<'_> {
     Reader::new(text.as_bytes(), Kernel::active().unwrap_or(Kernel::Scalar))
 }
 
-/// A time object that holds nothing else.
+/// A time object without other fields.
 pub(super) fn plain_time(text: &str) -> Option<UnixNanos> {
     let (mut seconds, mut nanoseconds, mut other) = (None, None, false);
     let mut reader = reader(text);
@@ -175,7 +175,7 @@ pub(super) fn plain_time(text: &str) -> Option<UnixNanos> {
     number::moment(UnixSecond(seconds?), nanoseconds.unwrap_or(0)).ok()
 }
 
-/// The column that these values make; `None` where there is none.
+/// The column of these values; `None` if they have no common type.
 fn column_of(raw: &Raw, depth: usize) -> Option<Column> {
     let first = raw.text().as_bytes().first()?;
     let column = match first {
@@ -187,13 +187,12 @@ fn column_of(raw: &Raw, depth: usize) -> Option<Column> {
     Some(column.unwrap_or_else(|| text_of(raw)))
 }
 
-/// Bytes before a number that the kernels may look at.
+/// Bytes before a number that the kernels may load.
 const BEFORE: usize = 64;
 /// Rows whose numbers the kernels read together.
 const TOGETHER: usize = 1 << 10;
 
-/// Numbers as they are, true and false as 1 and 0; `None` where a value is none of them, or where a field that no table
-/// knows has both.
+/// Numbers, and booleans as 1 and 0; `None` if a value is anything else, or if an unknown field has both.
 fn doubles(raw: &Raw) -> Option<Vec<f64>> {
     let (mut values, mut of_numbers, mut of_truths) = (Vec::with_capacity(raw.len()), false, false);
     let kernel = Kernel::active().unwrap_or(Kernel::Scalar);
@@ -221,7 +220,8 @@ fn doubles(raw: &Raw) -> Option<Vec<f64>> {
     Some(values)
 }
 
-/// Adds the numbers of these rows, read together; `false`, and none is added, where one is none, or may lose digits.
+/// Appends the numbers of these rows, read together; `false`, with none added, if one is not a number, or may lose
+/// digits.
 fn push_numbers(
     raw: &Raw,
     rows: Range<usize>,
@@ -229,7 +229,7 @@ fn push_numbers(
     (starts, ends): (&mut Vec<u32>, &mut Vec<u32>),
     values: &mut Vec<f64>,
 ) -> bool {
-    // The kernels look at bytes before a number, and take offsets of 32 bits.
+    // The kernels load bytes before a number, and take offsets of 32 bits.
     let base = raw.span(rows.start).start.saturating_sub(BEFORE);
     starts.clear();
     ends.clear();
@@ -244,12 +244,12 @@ fn push_numbers(
     kernel.floats(&raw.text().as_bytes()[base..], starts, 0, ends, values)
 }
 
-/// Times; `None` where a value is none.
+/// Times; `None` if a value is not one.
 fn times(raw: &Raw) -> Option<Vec<i64>> {
     raw.iter().map(|text| text.map_or(Some(NO_TIME), |text| plain_time(text).map(|time| time.0))).collect()
 }
 
-/// Lists of numbers; `None` where a value is none, or where a number may lose digits.
+/// Lists of numbers; `None` if a value is not one, or if a number may lose digits.
 fn lists(raw: &Raw) -> Option<List> {
     let mut list = List::default();
     for text in raw.iter() {
@@ -269,7 +269,7 @@ fn lists(raw: &Raw) -> Option<List> {
     Some(list)
 }
 
-/// Strings as they read, and anything else as it was sent.
+/// Strings as decoded, and anything else as sent.
 fn text_of(raw: &Raw) -> Column {
     let text = |text: &str| {
         let string = text.starts_with('"').then(|| reader(text).string().ok().map(std::borrow::Cow::into_owned));
@@ -278,8 +278,8 @@ fn text_of(raw: &Raw) -> Column {
     Column::Text(raw.iter().map(|value| value.map(text)).collect())
 }
 
-/// Lists of objects as columns; `None` where they lie too deep, where a value is something else, where a key comes twice in
-/// one, or where their fields hardly overlap, so that the columns would take many times the memory of the text.
+/// Lists of objects as columns; `None` if they are nested too deeply, if a value is something else, if an object has a
+/// duplicate key, or if their fields hardly overlap, so that the columns would take many times the memory of the text.
 fn records(raw: &Raw, depth: usize) -> Option<Column> {
     if depth > DEEPEST {
         return None;
@@ -345,7 +345,7 @@ mod tests {
         raw
     }
 
-    /// Spellings of numbers of many lengths, more of them than are read together.
+    /// Spellings of numbers of many lengths, more than are read together.
     fn spellings() -> Vec<String> {
         let one = |row: i64| match row % 5 {
             0 => row.to_string(),
@@ -381,7 +381,7 @@ mod tests {
                 assert_eq!(column_of(&raw(false, mixed), 0), Some(Column::Text(expected)), "{other} in row {row}");
             }
         }
-        // A field that a table knows may be true where it is mostly a number.
+        // A known field may be true where it is mostly a number.
         let known = raw(true, ["1", "true", "false", "0.5"].map(str::to_owned));
         assert_eq!(column_of(&known, 0), Some(Column::Float(vec![1.0, 1.0, 0.0, 0.5])));
         let truths = raw(false, ["true", "false"].map(str::to_owned));

@@ -1,5 +1,5 @@
-//! Rows of known fields whose keys come in any order: each key is looked up, its value is found by the delimiters, and
-//! each column's numbers are converted together.
+//! Decodes rows of known fields with keys in any order: each key is looked up, its value is found by the delimiters,
+//! and the numbers of each column are converted together.
 
 use super::batch::BATCH;
 use super::delimiters::DelimiterView;
@@ -9,10 +9,10 @@ use super::values::{RowValues, is_numbers, push_texts};
 
 /// Most fields: one bit each.
 const FIELDS: usize = 64;
-/// What stands between seconds and nanoseconds, with the comma.
+/// The text between seconds and nanoseconds, with the comma.
 const NANOSECONDS: &[u8; 6] = b",\"ns\":";
 
-/// Rows whose values are found but not converted. All of them have the same fields.
+/// Rows whose values are located but not converted. All of them have the same fields.
 #[derive(Default)]
 pub(super) struct Unordered {
     rows: usize,
@@ -23,7 +23,7 @@ pub(super) struct Unordered {
     starts: Vec<u32>,
     ends: Vec<u32>,
     part_ends: Vec<u32>,
-    /// Where the rows start, where the byte behind the last one stands, and the delimiters passed with it.
+    /// Where the rows start, the position after the last one, and the delimiters consumed with it.
     open: u32,
     separator: u32,
     passed: usize,
@@ -38,7 +38,7 @@ struct UnorderedRow {
 }
 
 impl Unordered {
-    /// Finds the values of the next rows.
+    /// Locates the values of the next rows.
     pub(super) fn find(&mut self, fields: &Fields, view: &DelimiterView<'_>, limit: usize) -> usize {
         self.rows = 0;
         (self.open, self.separator) = (view.open, view.open);
@@ -124,22 +124,22 @@ impl Unordered {
         (*ahead.get(cursor)? == separator).then_some(UnorderedRow { present, with_part, separator, passed: cursor })
     }
 
-    /// Where the byte behind the last row stands.
+    /// The position after the last row.
     pub(super) fn separator(&self) -> usize {
         self.separator as usize
     }
 
-    /// The delimiters passed with it.
+    /// The delimiters consumed with it.
     pub(super) fn passed(&self) -> usize {
         self.passed
     }
 
-    /// Bytes of a row.
+    /// Average size of a row in bytes.
     pub(super) fn length(&self) -> usize {
         (self.separator - self.open) as usize / self.rows.max(1)
     }
 
-    /// Adds the rows' values of one field; `false` when one of them is not what it should be.
+    /// Adds the rows' values of one field; `false` if one of them is of another kind.
     pub(super) fn convert(
         &self,
         field: usize,

@@ -13,18 +13,18 @@ use crate::protocol::FieldKind;
 
 /// Values, one for each row.
 pub(super) enum RowValues {
-    /// As they were sent: of a field that no table knows, or of one whose kind is not stated and varies.
+    /// Raw values: of an unknown field, or of one whose kind varies.
     Raw(Raw),
     Float(Vec<f64>),
     Time(Vec<i64>),
     Text(Vec<Option<String>>),
     List(List),
-    /// Where each row's records start in the table that holds those of all rows.
+    /// Where each row's records start in the table of all rows' records.
     Records(Vec<i64>),
 }
 
 impl RowValues {
-    /// No values of a known kind.
+    /// Empty, of a known kind.
     pub(super) fn of(kind: FieldKind) -> Self {
         match kind {
             FieldKind::Number | FieldKind::Price | FieldKind::Optional => Self::Float(Vec::new()),
@@ -62,7 +62,7 @@ impl RowValues {
         }
     }
 
-    /// What there is of doubles or times; nothing is left. `None` of other kinds, which stay.
+    /// Takes the doubles or times; `None` for other kinds, which stay.
     pub(super) fn take(&mut self) -> Option<Self> {
         match self {
             Self::Float(values) => Some(Self::Float(std::mem::take(values))),
@@ -71,7 +71,7 @@ impl RowValues {
         }
     }
 
-    /// Forgets the rows after the first ones; of records, where they start.
+    /// Truncates to the first rows; for records, their offsets.
     pub(super) fn truncate(&mut self, rows: usize) {
         match self {
             Self::Raw(raw) => raw.resize(rows.min(raw.len())),
@@ -86,7 +86,7 @@ impl RowValues {
         }
     }
 
-    /// Bytes in memory; of texts, without their letters.
+    /// Bytes in memory, without the text of strings.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Raw(raw) => raw.bytes(),
@@ -98,7 +98,7 @@ impl RowValues {
         }
     }
 
-    /// Bytes of one row, as far as they are known beforehand.
+    /// Bytes of one row, as far as known beforehand.
     pub(super) fn width(&self) -> usize {
         match self {
             Self::Float(_) | Self::Time(_) | Self::List(_) => 8,
@@ -106,7 +106,7 @@ impl RowValues {
         }
     }
 
-    /// Makes room for rows to come, and for so many values of their lists.
+    /// Reserves capacity for further rows, and for so many values of their lists.
     pub(super) fn reserve(&mut self, rows: usize, list_values: usize) {
         match self {
             Self::Float(values) => reserve(values, rows),
@@ -119,8 +119,8 @@ impl RowValues {
         }
     }
 
-    /// Reads the next row's value. `likely`: the kind that the values of a field are believed to have whose kind nobody
-    /// states. One of another kind never is an error: from then on the values are kept as they are sent.
+    /// Reads the next row's value. `likely`: the expected kind of a field without a stated kind. A value of another
+    /// kind is no error: from then on raw values are kept.
     pub(super) fn read(&mut self, reader: &mut Reader<'_>, missing: f64, likely: Option<FieldKind>) -> Result<()> {
         if reader.null()? {
             self.fill(self.len() + 1, missing);
@@ -134,7 +134,7 @@ impl RowValues {
         if self.read_kind(reader).is_ok() {
             return Ok(());
         }
-        // It must be whole before it changes anything: what follows it shows that.
+        // It must be complete before it changes anything, which the following byte shows.
         *reader = before;
         let mut behind = reader.clone();
         behind.skip()?;
@@ -167,11 +167,10 @@ impl RowValues {
         Ok(())
     }
 
-    /// The finished column, of records without their fields; `None` when it is of an unknown field and nothing but null was
-    /// ever seen.
+    /// The finished column, for records without their fields; `None` for an unknown field that is null in every row.
     pub(super) fn finish(self) -> Option<Column> {
         fn fitted<T>(mut values: Vec<T>) -> Vec<T> {
-            // Room was reserved by the size of the body, which may hold more than this column's series.
+            // Capacity was reserved by the size of the body, which may hold more than this series.
             fit(&mut values);
             values
         }
@@ -187,8 +186,8 @@ impl RowValues {
     }
 }
 
-/// Adds a value of a field that has a likely kind. One of that kind is spelt as it would be had it been read as such, since
-/// rows may have been before it was known that not all of them are.
+/// Adds a value of a field with a likely kind. It is spelt as if it had been parsed as that kind, because earlier rows
+/// may have been.
 fn read_raw(raw: &mut Raw, reader: &mut Reader<'_>, kind: FieldKind) -> Result<()> {
     let before = reader.clone();
     let mut alike = RowValues::of(kind);
@@ -204,11 +203,11 @@ fn read_raw(raw: &mut Raw, reader: &mut Reader<'_>, kind: FieldKind) -> Result<(
 }
 
 thread_local! {
-    /// Numbers that are only looked at.
+    /// Numbers that are only inspected.
     static LOOKED_AT: Cell<Vec<f64>> = const { Cell::new(Vec::new()) };
 }
 
-/// Whether these places hold numbers that are doubles.
+/// Whether these positions hold numbers that are doubles.
 pub(super) fn is_numbers(kernel: Kernel, bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32]) -> bool {
     let mut numbers = LOOKED_AT.take();
     numbers.clear();
@@ -217,7 +216,7 @@ pub(super) fn is_numbers(kernel: Kernel, bytes: &[u8], befores: &[u32], skip: u3
     all
 }
 
-/// Adds the texts from and to these places; `false` when one of them is no text.
+/// Appends the strings between these positions; `false` if one of them is not a string.
 pub(super) fn push_texts(raw: &mut Raw, bytes: &[u8], spans: impl Iterator<Item = (u32, u32)>) -> bool {
     for (start, end) in spans {
         let text = bytes.get(start as usize..end as usize).and_then(|text| str::from_utf8(text).ok());
@@ -227,8 +226,8 @@ pub(super) fn push_texts(raw: &mut Raw, bytes: &[u8], spans: impl Iterator<Item 
     true
 }
 
-/// Whether a number reads as a double without loss: a whole one beyond 2^53 may not. Digits after a point are rounded, as
-/// the service's own are.
+/// Whether a number is read as a double without loss: an integer beyond 2^53 may not be. Digits after a point are
+/// rounded, like the service's own.
 pub(super) fn is_exact(number: &[u8]) -> bool {
     const ALWAYS: usize = 15;
     if number.len() <= ALWAYS || !number.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
@@ -255,7 +254,7 @@ pub(super) fn time(reader: &mut Reader<'_>) -> Result<UnixNanos> {
         if place.is_some() {
             return Err(reader.error("a duplicate key"));
         }
-        // Nanoseconds that are null are as good as none.
+        // Null nanoseconds count as absent.
         *place = Some(if key == "ns" && reader.null()? { 0 } else { reader.integer()? });
         Ok(())
     })?;

@@ -1,4 +1,4 @@
-//! What is drawn, and what of it is seen.
+//! The data to draw, and the view.
 
 use crate::clock::UnixNanos;
 use std::ops::Range;
@@ -11,7 +11,7 @@ const LONGEST: usize = 1 << 15;
 /// Which number of a level is its volume.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VolumeField {
-    /// The one at this place; the price stands at 0.
+    /// The one at this index; the price is at 0.
     At(usize),
     /// The sum of all but the price.
     All,
@@ -22,25 +22,25 @@ pub enum VolumeField {
 pub enum LevelSide {
     /// All of them.
     Both,
-    /// The bids. Snapshots that do not tell them from the asks are as if they were not there.
+    /// The bids. Snapshots without known sides count as missing.
     Bids,
     /// The asks.
     Asks,
 }
 
-/// Ragged levels: those of snapshot `i` are `levels[offsets[i]..offsets[i + 1]]`, ascending by price; of a snapshot whose
-/// bids are told, bids and asks each ascend.
+/// Ragged levels: those of snapshot `i` are `levels[offsets[i]..offsets[i + 1]]`, ascending by price; in a snapshot
+/// with known sides, bids and asks each ascend.
 #[derive(Debug, Clone, Copy)]
 pub struct RaggedLevels<'a, const F: usize> {
     /// Price and volumes of every level.
     pub levels: &'a [[f64; F]],
-    /// Where each snapshot starts; one more than there are snapshots.
+    /// Start of each snapshot; one more entry than there are snapshots.
     pub offsets: &'a [i64],
-    /// Bids of each snapshot, negative where that is not known; empty if nowhere.
+    /// Number of bids of each snapshot, negative if unknown; empty if unknown for all.
     pub split: &'a [i64],
-    /// Unix nanoseconds at which each snapshot's bucket starts, ascending.
+    /// Start of each snapshot's bucket in Unix nanoseconds, ascending.
     pub starts: &'a [i64],
-    /// Unix nanoseconds at which each ends, ascending.
+    /// End of each in Unix nanoseconds, ascending.
     pub ends: &'a [i64],
     /// Height of a level in prices.
     pub height: f64,
@@ -50,7 +50,7 @@ pub struct RaggedLevels<'a, const F: usize> {
     pub side: LevelSide,
 }
 
-/// What is seen, at which resolution.
+/// The visible part and its resolution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Viewport {
     /// The left edge.
@@ -67,7 +67,7 @@ pub struct Viewport {
     pub height: usize,
 }
 
-/// Why there is no picture.
+/// Why a picture cannot be drawn.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RasterError {
     /// A side without pixels.
@@ -89,10 +89,10 @@ pub enum RasterError {
         /// From bottom to top.
         height: usize,
     },
-    /// The window ends where it starts, or before.
+    /// The window is empty or ends before it starts.
     #[error("the window ends at or before its start; give the start first")]
     Window,
-    /// The prices are not two numbers of which the first is lower.
+    /// The prices are not two numbers in ascending order.
     #[error("prices from {low} to {high} are no range; give the lower one first, both finite")]
     Prices {
         /// Lower edge.
@@ -103,16 +103,16 @@ pub enum RasterError {
     /// A cell has no height.
     #[error("{0} is no height of a cell; give a number of more than 0")]
     Height(f64),
-    /// A level has no number at this place.
+    /// A level has no number at this index.
     #[error("a level has no volume at place {0}")]
     Field(usize),
-    /// Parts of the levels do not fit together.
+    /// Parts of the levels are inconsistent.
     #[error("{0}")]
     Shape(&'static str),
 }
 
 impl Viewport {
-    /// Whether there is such a picture.
+    /// Checks that the view can be drawn.
     pub fn check(&self) -> Result<(), RasterError> {
         let Self { start, end, low, high, width, height } = *self;
         if width == 0 || height == 0 {
@@ -132,7 +132,7 @@ impl Viewport {
 }
 
 impl<const F: usize> RaggedLevels<'_, F> {
-    /// Whether the parts fit together; nothing is drawn, and no index used, before that is known.
+    /// Checks that the parts are consistent, before anything is drawn and any index used.
     pub fn check(&self) -> Result<(), RasterError> {
         check_offsets(self.offsets, self.levels.len(), self.split)?;
         let rows = self.offsets.len() - 1;
@@ -148,13 +148,13 @@ impl<const F: usize> RaggedLevels<'_, F> {
         check_field::<F>(self.field)
     }
 
-    /// The stretches of a snapshot's levels that count, each of ascending prices; `None` where the side is not known.
+    /// The runs of a snapshot's levels that count, each with ascending prices; `None` if the side is unknown.
     pub(super) fn runs(&self, snapshot: usize) -> Option<[Range<usize>; 2]> {
         runs(self.offsets, self.split, snapshot, self.side)
     }
 }
 
-/// Whether a cell may be so high.
+/// Whether a height of cells is valid.
 pub(super) fn check_height(height: f64) -> Result<(), RasterError> {
     if height.is_finite() && height > 0.0 { Ok(()) } else { Err(RasterError::Height(height)) }
 }
@@ -167,14 +167,14 @@ pub(super) fn check_field<const F: usize>(field: VolumeField) -> Result<(), Rast
     }
 }
 
-/// Whether offsets, levels and bids fit together.
+/// Whether offsets, levels and bids are consistent.
 pub(super) fn check_offsets(offsets: &[i64], levels: usize, split: &[i64]) -> Result<(), RasterError> {
     let ascending = offsets.windows(2).all(|two| two[0] <= two[1]);
     if offsets.first() != Some(&0) || offsets.last() != Some(&(levels as i64)) || !ascending {
         return Err(RasterError::Shape("offsets must ascend from 0 to the number of levels"));
     }
     if !split.is_empty() && split.len() + 1 != offsets.len() {
-        return Err(RasterError::Shape("bids must be told of every snapshot or of none"));
+        return Err(RasterError::Shape("bids must be given for every snapshot or for none"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What a whole answer tells about its pictures: its prices, and how its volumes are distributed.
+//! Statistics of an answer for its pictures: its prices, and the distribution of its volumes.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,9 +11,10 @@ const BUNCH: usize = 1 << 16;
 const ROWS: usize = 256;
 /// Bins of the histogram of volumes.
 const BINS: usize = 4096;
-/// Two prices closer than this, as a part of them, are one that was rounded twice.
+/// Relative distance below which two prices are the same price with different rounding.
 const SAME: f64 = 1e-9;
-/// A distance this near to a number of six digits is that number: a difference of prices is rounded.
+/// A difference this close to a number of six digits is taken to be that number: differences of prices have rounding
+/// errors.
 const NEAR: f64 = 1e-7;
 
 /// The prices of some levels.
@@ -23,7 +24,8 @@ pub struct Extent {
     pub low: f64,
     /// The highest; minus infinity if there is no level.
     pub high: f64,
-    /// The smallest distance of two neighbours in a snapshot: the height of a level. Infinity where no snapshot has two prices.
+    /// The smallest distance of two neighbours in a snapshot, taken as the height of a level. Infinity if no snapshot
+    /// has two prices.
     pub gap: f64,
 }
 
@@ -35,7 +37,7 @@ impl Extent {
     }
 }
 
-/// The prices of ragged levels, read once.
+/// The extent of the prices of ragged levels.
 pub fn extent<const F: usize>(levels: &[[f64; F]], offsets: &[i64]) -> Result<Extent, RasterError> {
     check_offsets(offsets, levels.len(), &[])?;
     let found = Mutex::new(Extent::NONE);
@@ -63,16 +65,17 @@ pub fn extent<const F: usize>(levels: &[[f64; F]], offsets: &[i64]) -> Result<Ex
     Ok(found)
 }
 
-/// A distance without the rounding of the prices whose difference it is.
+/// A distance without the rounding error of the prices.
 fn decimal(gap: f64) -> f64 {
     let short: f64 = format!("{gap:.5e}").parse().unwrap_or(gap);
     if (short - gap).abs() <= NEAR * gap { short } else { gap }
 }
 
-/// Volumes below which a share of all lies, for each of some shares from 0 to 1; empty where no volume is above 0.
+/// Quantiles of the volumes, for fractions from 0 to 1; empty if no volume is above 0.
 ///
-/// Volumes of 0, negative and unknown ones are not counted. The volumes are counted in 4,096 bins that are about evenly spaced
-/// on a logarithmic scale between the smallest and the largest, and an answer is off by a bin at most; 0 and 1 are exact.
+/// Volumes that are 0, negative or NaN are not counted. The others are counted in 4,096 bins, about evenly spaced on a
+/// logarithmic scale between the smallest and the largest, and a result is off by a bin at most; those for 0 and 1 are
+/// exact.
 pub fn quantiles<const F: usize>(
     levels: &[[f64; F]],
     field: VolumeField,
@@ -105,7 +108,7 @@ fn quantiles_of<const F: usize>(
     if low > high {
         return Vec::new();
     }
-    // The bits of positive doubles ascend with them, in step with their logarithm from one power of two to the next.
+    // The bits of positive doubles ascend with them, linearly in their logarithm between two powers of two, about.
     let (first, last) = (low.to_bits(), high.to_bits());
     let scale = BINS as f64 / (last - first + 1) as f64;
     let counts = Mutex::new(vec![0_u64; BINS]);

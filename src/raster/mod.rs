@@ -1,11 +1,11 @@
-//! Columns → pixels: pictures of ragged levels, straight from values and offsets, without a dense grid.
+//! Columns → pixels: pictures of ragged levels, directly from values and offsets, without a dense grid.
 //!
-//! A *cell* is a level within its snapshot: it spans the time `[start, end)` of the snapshot's bucket and the prices
-//! `[price, price + height)`. Along each axis a cell takes the pixels whose centre lies in it; one so small that no centre does
-//! takes the pixel around its middle. So no cell is lost, cells that touch leave no pixel between them, and cells larger
-//! than a pixel are exact rectangles. Times are compared as whole nanoseconds.
+//! A *cell* is a level of a snapshot: it spans the time `[start, end)` of the snapshot's bucket and the prices `[price,
+//! price + height)`. Along each axis a cell covers the pixels whose centres are in it; one too small for any centre
+//! covers the pixel around its middle. So no cell is lost, adjacent cells leave no gap, and cells larger than a pixel
+//! are exact rectangles. Times are compared as integer nanoseconds.
 //!
-//! Pixels of columns in which no snapshot stands are NaN: nothing is known there. Where one stands and has no level, they
+//! Pixels of columns without a snapshot are NaN: nothing is known there. Where there is a snapshot but no level, they
 //! are 0.
 
 mod cells;

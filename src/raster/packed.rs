@@ -1,8 +1,8 @@
-//! Levels packed for many pictures of them: one float a place of the grid of prices instead of two doubles a level.
+//! Levels packed for repeated pictures: one float per price of the grid instead of two doubles per level.
 //!
-//! A picture of the largest volumes costs what it takes to read its levels from memory. Packed, prices are told by where a
-//! volume stands, and volumes as the picture has them: rounding keeps their order, so the largest of the rounded ones is the
-//! largest one, rounded.
+//! The time of a picture of the largest volumes is that of reading its levels from memory. When packed, a volume's
+//! position gives its price, and volumes have the precision of the picture: rounding keeps their order, so the largest
+//! of the rounded ones is the largest one, rounded.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,45 +14,44 @@ use super::pixel_coverage::PriceRows;
 use crate::columns::pages;
 use crate::columns::parallel::{share, threads};
 
-/// Most places of the grid of prices.
+/// Most prices of the grid.
 const MOST_PLACES: usize = 1 << 20;
-/// Most packed volumes: 64 MB, as much as a picture may take beside its pixels.
+/// Most packed volumes: 64 MB, the most memory for a picture beside its pixels.
 const MOST_VOLUMES: usize = 16_000_000;
-/// The grid has holes where a book has no level; with more of them than this for each level it is no smaller.
+/// The grid has holes where a book has no level; with more than this per level, packing does not save memory.
 const HOLES: usize = 2;
 /// Stretches that a thread packs at a time.
 const BUNCH: usize = 128;
 /// No price: a NaN.
 const UNKNOWN: u64 = u64::MAX;
 
-/// The volumes of a stretch of ascending levels, one for each place between the lowest and the highest.
+/// The volumes of a run of ascending levels, one for each grid price between the lowest and the highest.
 #[derive(Debug, Clone, Copy)]
 struct LevelStretch {
-    /// The place of its lowest level.
+    /// Grid index of its lowest level.
     first: u32,
-    /// Its number of places.
+    /// Number of grid prices.
     count: u32,
-    /// Where its volumes begin.
+    /// Start of its volumes.
     from: usize,
 }
 
-/// Levels whose prices are those of a grid as high as the cells.
+/// Levels whose prices are on a grid with the cells' height.
 #[derive(Debug)]
 pub struct Packed {
-    /// The price of each place, ascending.
+    /// The price of each grid index, ascending.
     prices: Vec<f64>,
     volumes: Vec<f32>,
-    /// Of each snapshot two: its bids and its asks, or all its levels and nothing.
+    /// Two per snapshot: its bids and its asks, or all its levels and nothing.
     stretches: Vec<LevelStretch>,
     levels: usize,
 }
 
 impl Packed {
-    /// Packs levels, on whatever side they are; `None` where that would take more memory than it is worth, or where two
-    /// prices belong to one place of the grid.
+    /// Packs levels of any side; `None` if that would take too much memory, or if two prices have the same grid index.
     ///
     /// # Errors
-    /// Parts of the levels do not fit together.
+    /// Parts of the levels are inconsistent.
     pub fn new<const F: usize>(
         levels: &[[f64; F]],
         offsets: &[i64],
@@ -108,17 +107,17 @@ impl Packed {
         Ok(fits.then(|| Self { prices: grid.prices(), volumes, stretches, levels: levels.len() }))
     }
 
-    /// Bytes that are held.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.prices) + size_of_val(&*self.volumes) + size_of_val(&*self.stretches)
     }
 
-    /// Whether these are the levels of the cells, as far as their numbers tell.
+    /// Whether these are the levels of the cells, judged by their numbers.
     pub(super) fn is_of<const F: usize>(&self, cells: &RaggedLevels<'_, F>) -> bool {
         self.levels == cells.levels.len() && self.stretches.len() == 2 * cells.starts.len()
     }
 
-    /// For each row of pixels, the places whose cells take it.
+    /// For each row of pixels, the grid indices whose cells cover it.
     fn places(&self, rows: PriceRows) -> Vec<Range<usize>> {
         let mut taken = vec![0..0; rows.count];
         for (place, price) in self.prices.iter().enumerate() {
@@ -131,23 +130,23 @@ impl Packed {
     }
 }
 
-/// The prices that are met, by their places.
+/// The prices that occur, by grid index.
 struct PriceGrid {
     low: f64,
     height: f64,
-    /// The bits of each price; [`UNKNOWN`] where none was met.
+    /// The bits of each price; [`UNKNOWN`] if it does not occur.
     bits: Vec<AtomicU64>,
 }
 
 impl PriceGrid {
-    /// The nearest place; `round` would be a call of a function on processors of the oldest kind that is built for.
+    /// The nearest grid index; `round` would be a function call on the oldest supported processors.
     #[inline]
     fn place(&self, price: f64) -> usize {
         ((price - self.low) / self.height + 0.5) as usize
     }
 
-    /// Puts the volumes of ascending levels in their places, of which the first is told; `false` where a level has no place
-    /// of its own.
+    /// Writes the volumes of ascending levels to their grid positions; the index of the first is given. `false` if a
+    /// level has no index of its own.
     fn fill<const F: usize>(
         &self,
         run: &[[f64; F]],
@@ -159,7 +158,7 @@ impl PriceGrid {
             let (place, bits) = (self.place(level[0]), level[0].to_bits());
             let Some(kept) = volumes.get_mut(place.wrapping_sub(first)) else { return false };
             *kept = larger(*kept, volume(level) as f32);
-            // Most often it is known: whoever writes it first has all others read it alone.
+            // It is mostly known: after the first thread has written it, others only read it.
             let known = self.bits[place].load(Ordering::Relaxed);
             let was = || self.bits[place].compare_exchange(UNKNOWN, bits, Ordering::Relaxed, Ordering::Relaxed);
             level[0].is_finite()
@@ -167,7 +166,7 @@ impl PriceGrid {
         })
     }
 
-    /// Each place's price. Where no snapshot has a level, none is asked for; there they only ascend.
+    /// The price of each grid index. Indices without a level are never used; they are only filled to be ascending.
     fn prices(self) -> Vec<f64> {
         let Self { low, height, bits } = self;
         let price = |(place, bits): (usize, AtomicU64)| match bits.into_inner() {
@@ -178,18 +177,18 @@ impl PriceGrid {
     }
 }
 
-/// Packed levels before a view.
+/// Packed levels with a view.
 pub(super) struct Painter<'a> {
     packed: &'a Packed,
     side: LevelSide,
     split: &'a [i64],
-    /// For each row of pixels, the places whose cells take it.
+    /// For each row of pixels, the grid indices whose cells cover it.
     rows: Vec<Range<usize>>,
-    /// The places that are seen.
+    /// The visible grid indices.
     seen: Range<usize>,
 }
 
-/// The largest volume of each place, of the snapshots of a column of pixels.
+/// The largest volume of each grid index, over the snapshots of a column of pixels.
 pub(super) struct PixelColumn {
     largest: Vec<f32>,
     touched: Range<usize>,
@@ -208,7 +207,7 @@ impl<'a> Painter<'a> {
         PixelColumn { largest: vec![0.0; self.packed.prices.len()], touched: 0..0 }
     }
 
-    /// Paints the largest volumes of some snapshots, or of the first whose side is known, into a column of pixels.
+    /// Paints the largest volumes of some snapshots, or of the first with a known side, into a column of pixels.
     pub(super) fn column(
         &self,
         snapshots: impl Iterator<Item = usize>,
@@ -228,7 +227,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// Puts the volumes of a snapshot into a line; returns whether its side is known.
+    /// Merges the volumes of a snapshot into a line; returns whether its side is known.
     fn put(&self, snapshot: usize, line: &mut PixelColumn) -> bool {
         let is_split = self.split.get(snapshot).is_some_and(|bids| *bids >= 0);
         let [bids, asks] = [2 * snapshot, 2 * snapshot + 1].map(|number| self.packed.stretches[number]);

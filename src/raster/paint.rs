@@ -1,4 +1,4 @@
-//! The picture, column by column of pixels.
+//! Draws the picture, column by column of pixels.
 
 use std::ops::Range;
 
@@ -13,31 +13,31 @@ use crate::columns::parallel::{share, threads};
 /// Columns of pixels that a thread takes at a time.
 const BUNCH: usize = 32;
 
-/// What a pixel shows of the cells that it holds.
+/// How a pixel combines its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reduce {
     /// The largest volume: a wall survives any zoom.
     Max,
-    /// The volume that lies in the pixel, where each cell's is spread evenly over its rectangle: the pixels of a picture add
-    /// up to what it shows, and those of a closer look to those of a wider one.
+    /// The volume in the pixel if each cell's volume is spread evenly over its rectangle: the pixels of a picture add
+    /// up to the volume shown, and those of a zoomed view to those of a wider one.
     Sum,
-    /// The sum of the volumes of its cells, each counted whole. Where cells are smaller than pixels that is [`Reduce::Sum`];
-    /// larger ones have their volume in each of their pixels, as a picture must show them.
+    /// The sum of the full volumes of its cells. Where cells are smaller than pixels that equals [`Reduce::Sum`];
+    /// larger ones have their full volume in each of their pixels.
     Stack,
     /// The largest volume of the latest snapshot.
     Last,
 }
 
-/// The pixels of a view: (height, width), the first row the lowest prices. NaN where no snapshot is, 0 where one has no level.
+/// The pixels of a view: (height, width), with the lowest prices in the first row. NaN without a snapshot, 0 without a
+/// level.
 ///
-/// Volumes that are NaN count as none, and so do negative ones but for the two sums. Sums are formed in the order of the
-/// snapshots and, within them, of the levels, in doubles.
+/// NaN volumes are ignored, and so are negative ones except in the two sums. Sums are computed in doubles, in the order
+/// of the snapshots and, within them, of the levels.
 ///
-/// The largest volumes, of all or of the latest snapshots, are read from `packed` where these levels were packed: the same
-/// pixels in less time.
+/// For the largest volumes, of all or of the latest snapshots, `packed` gives the same pixels in less time.
 ///
 /// # Errors
-/// There is no such picture, parts of the levels do not fit together, or others were packed.
+/// The view is not valid, parts of the levels are inconsistent, or `packed` is of other levels.
 pub fn raster<const F: usize>(
     cells: &RaggedLevels<'_, F>,
     packed: Option<&Packed>,
@@ -54,7 +54,7 @@ pub fn raster<const F: usize>(
     let seen = VisibleLevels::new(cells, view, reduce);
     let packed = packed.filter(|_| matches!(reduce, Reduce::Max | Reduce::Last));
     let painter = packed.map(|packed| Painter::new(packed, seen.rows, cells.side, cells.split));
-    // The parts of all rows that a bunch of columns has: whoever paints the bunch writes there, and nobody else does.
+    // The parts of all rows for a group of columns: each group is written by one thread.
     let mut bunches: Vec<Vec<&mut [f32]>> = Vec::new();
     bunches.resize_with(width.div_ceil(BUNCH), || Vec::with_capacity(height));
     for row in picture.chunks_mut(width) {
@@ -78,15 +78,15 @@ pub fn raster<const F: usize>(
     Array2::from_shape_vec((height, width), picture).map_err(|_| RasterError::TooLarge { width, height })
 }
 
-/// What is seen of some cells.
+/// The visible part of some cells.
 struct VisibleLevels<'a, const F: usize> {
     cells: &'a RaggedLevels<'a, F>,
     view: &'a Viewport,
     reduce: Reduce,
     rows: PriceRows,
-    /// The first snapshot that may be seen.
+    /// The first snapshot that may be visible.
     first: usize,
-    /// First and last pixel column of it and of those that follow; both ascend.
+    /// First and last pixel column of each snapshot from there on; both ascend.
     spans: Vec<(i64, i64)>,
 }
 
@@ -106,16 +106,16 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         Self { cells, view, reduce, rows: PriceRows::new(view, cells.height), first, spans }
     }
 
-    /// Number of levels of the snapshots that are seen.
+    /// Number of levels of the visible snapshots.
     fn levels(&self) -> usize {
         let offsets = self.cells.offsets;
         (offsets[self.first + self.spans.len()] - offsets[self.first]) as usize
     }
 
-    /// Paints some columns of pixels, from that one on.
+    /// Paints some columns of pixels, starting from a given one.
     fn paint(&self, column: usize, pixels: &mut [f32]) {
         match self.cells.field {
-            // The usual one by itself: then nothing is decided for each level.
+            // The usual case has its own loop, without a decision per level.
             VolumeField::At(1) => self.paint_with(column, pixels, |level| level[1]),
             field => self.paint_with(column, pixels, |level| volume(level, field)),
         }
@@ -128,7 +128,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         for (number, pixels) in pixels.chunks_mut(height).enumerate() {
             let column = (column + number) as i64;
             let snapshots = self.snapshots(column);
-            // A snapshot of many columns is painted once; of a sum, its edges have less.
+            // A snapshot that covers many columns is painted once; for a sum, its edges have less.
             if self.reduce == Reduce::Sum || before.as_ref() != Some(&snapshots) {
                 before = Some(snapshots.clone());
                 line.fill(0.0);
@@ -161,7 +161,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         }
     }
 
-    /// The snapshots that take a column of pixels.
+    /// The snapshots that cover a column of pixels.
     fn snapshots(&self, column: i64) -> Range<usize> {
         let from = self.spans.partition_point(|span| span.1 < column);
         let to = self.spans.partition_point(|span| span.0 <= column).max(from);
@@ -203,11 +203,11 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         known
     }
 
-    /// The levels that reach into the view, and perhaps their neighbours.
+    /// The levels that reach into the view, possibly with neighbours.
     fn within<'b>(&self, run: &'b [[f64; F]]) -> &'b [[f64; F]] {
         let below = |level: &[f64; F]| level[0] + self.cells.height <= self.view.low;
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return run };
-        // Most often all are: to search what is not in the cache yet would take longer than to paint it.
+        // All of them, mostly: searching memory that is not cached would take longer than painting.
         if !below(first) && last[0] < self.view.high {
             return run;
         }
@@ -216,7 +216,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         &run[from..to]
     }
 
-    /// Paints each level whole into each of its pixels.
+    /// Paints the full volume of each level into each of its pixels.
     #[inline]
     fn whole(
         &self,
@@ -233,7 +233,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
                 run = &run[run.partition_point(below)..];
             }
             for level in run {
-                // The middle of a cell at the edge may lie beyond the view.
+                // The middle of a cell at the edge may be outside of the view.
                 if let Some(pixel) = line.get_mut(rows.middle(level[0]) as i32 as usize) {
                     put(pixel, volume(level));
                 }
@@ -251,7 +251,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         }
     }
 
-    /// Adds to each pixel the part of each level that lies in it.
+    /// Adds to each pixel the part of each level within it.
     fn spread(&self, run: &[[f64; F]], line: &mut [f64], volume: impl Fn(&[f64; F]) -> f64, share: f64) {
         for level in self.within(run) {
             let spread = self.rows.spread(level[0]);
@@ -263,7 +263,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
     }
 }
 
-/// Without a branch: which of two volumes is larger nobody foresees.
+/// Without a branch: which of two volumes is larger cannot be predicted.
 #[inline]
 fn largest(pixel: &mut f64, volume: f64) {
     *pixel = if volume > *pixel { volume } else { *pixel };

@@ -1,15 +1,15 @@
-//! Which pixels a cell takes.
+//! Which pixels a cell covers.
 
 use super::cells::Viewport;
 use crate::clock::UnixNanos;
 
-/// Places along the prices are told in 65,536ths of a pixel, so that two cells whose edges differ by a rounding meet.
+/// Positions along the prices are counted in 65,536ths of a pixel, so that cells whose edges differ by rounding meet.
 const PARTS: f64 = 65_536.0;
 const PART_BITS: u32 = 16;
-/// A cell almost as high as a pixel counts as high, so that a rounding does not decide.
+/// A cell almost as high as a pixel counts as that high, so that rounding makes no difference.
 const ALMOST: f64 = 1.0 - 1.0 / PARTS;
 
-/// First and last pixel column of a stretch of time: -1 or the width where it lies beside the view.
+/// First and last pixel column of a time range: -1 or the width if it is outside of the view.
 pub(super) fn columns(view: &Viewport, start: UnixNanos, end: UnixNanos) -> (i64, i64) {
     let (width, length) = (view.width as i128, i128::from(view.end.0) - i128::from(view.start.0));
     let (start, end) = (i128::from(start.0) - i128::from(view.start.0), i128::from(end.0) - i128::from(view.start.0));
@@ -23,10 +23,10 @@ pub(super) fn columns(view: &Viewport, start: UnixNanos, end: UnixNanos) -> (i64
     (clip(from(start)), clip(from(end) - 1))
 }
 
-/// How much of a stretch lies in which pixels, for what is spread evenly over it.
+/// How an evenly spread range is distributed over pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spread {
-    /// The first pixel; it may lie before the view.
+    /// The first pixel; it may be before the view.
     pub(super) first: i64,
     /// The last pixel.
     pub(super) last: i64,
@@ -35,7 +35,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Of a stretch in pixels.
+    /// For a range in pixels.
     fn new(start: f64, end: f64) -> Self {
         let whole = |edge: f64| (edge * PARTS + 0.5).floor() / PARTS;
         let (start, end) = (whole(start), whole(end));
@@ -43,7 +43,7 @@ impl Spread {
         Self { first, last: (end.ceil() as i64 - 1).max(first), start, end }
     }
 
-    /// Of a stretch of time.
+    /// For a range of time.
     pub(super) fn of_time(view: &Viewport, start: UnixNanos, end: UnixNanos) -> Self {
         let place = |time: UnixNanos| {
             (i128::from(time.0) - i128::from(view.start.0)) as f64 * view.width as f64
@@ -52,7 +52,7 @@ impl Spread {
         Self::new(place(start), place(end))
     }
 
-    /// The share that lies in one of its pixels.
+    /// The fraction in one of its pixels.
     #[inline]
     pub(super) fn share(&self, pixel: i64) -> f64 {
         if self.first == self.last {
@@ -63,7 +63,7 @@ impl Spread {
     }
 }
 
-/// The same along the prices, for cells of one height.
+/// The same along the prices, for cells of equal height.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PriceRows {
     /// Price at the lower edge.
@@ -81,19 +81,19 @@ impl PriceRows {
         Self { low: view.low, scale: view.height as f64 / (view.high - view.low), height, count: view.height }
     }
 
-    /// Whether every cell is lower than a pixel, so that it takes one.
+    /// Whether every cell is lower than a pixel, so that it covers one.
     pub(super) fn are_coarse(&self) -> bool {
         self.height * self.scale < ALMOST
     }
 
-    /// Where the middle of the cell at a price lies, in pixels; the pixel is the whole part. For [coarse](Self::are_coarse)
+    /// The middle of the cell at a price, in pixels; the pixel is the integer part. For [coarse](Self::are_coarse)
     /// rows.
     #[inline]
     pub(super) fn middle(&self, price: f64) -> f64 {
         (price + self.height / 2.0 - self.low) * self.scale
     }
 
-    /// First and last pixel of the cell at a price, for rows that are not coarse; there is none if the first is the larger.
+    /// First and last pixel of the cell at a price, for rows that are not coarse; empty if the first is the larger.
     #[inline]
     pub(super) fn of(&self, price: f64) -> (usize, usize) {
         let (bottom, top) = (self.parts(price), self.parts(price + self.height));
@@ -104,12 +104,12 @@ impl PriceRows {
             first = (bottom + top) >> (PART_BITS + 1);
             last = first;
         }
-        // Places are counted from one pixel below the view.
+        // Positions are counted from one pixel below the view.
         let (first, last) = (first.max(1) - 1, last.min(self.count as i64) - 1);
         if last < 0 { (1, 0) } else { (first as usize, last as usize) }
     }
 
-    /// First and last pixel of the cell at a price, whatever the rows; `None` where it takes none of the view.
+    /// First and last pixel of the cell at a price, for any rows; `None` if it covers none of the view.
     pub(super) fn pixels(&self, price: f64) -> Option<(usize, usize)> {
         if self.are_coarse() {
             let middle = self.middle(price);
@@ -119,13 +119,13 @@ impl PriceRows {
         (first <= last).then_some((first, last))
     }
 
-    /// How the cell at a price is spread.
+    /// The distribution of the cell at a price.
     #[inline]
     pub(super) fn spread(&self, price: f64) -> Spread {
         Spread::new((price - self.low) * self.scale, (price + self.height - self.low) * self.scale)
     }
 
-    /// An edge in parts of a pixel, from one pixel below the view to one above.
+    /// An edge in parts of a pixel, limited to one pixel below and above the view.
     fn parts(&self, price: f64) -> i64 {
         let edge = ((price - self.low) * self.scale).clamp(-1.0, self.count as f64 + 1.0);
         ((edge + 1.0) * PARTS + 0.5) as i64
@@ -145,7 +145,7 @@ mod tests {
         let view = view(10, 10);
         let columns = |start: i64, end: i64| columns(&view, UnixNanos(start), UnixNanos(end));
         assert_eq!(columns(0, 10), (0, 0));
-        assert_eq!(columns(5, 15), (0, 0)); // the centre of the first lies on its edge, that of the second too
+        assert_eq!(columns(5, 15), (0, 0)); // the centre of the first is on its edge, that of the second too
         assert_eq!(columns(6, 16), (1, 1));
         assert_eq!(columns(0, 100), (0, 9));
         assert_eq!(columns(19, 20), (1, 1));

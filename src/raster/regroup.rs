@@ -1,20 +1,21 @@
-//! Levels in price buckets of another height.
+//! Aggregates levels into price buckets of another height.
 
 use super::cells::{LevelSide, RasterError, VolumeField, check_offsets, runs, volume};
 
-/// Levels in price buckets: price and volume of each, and where each snapshot starts.
+/// Levels in price buckets: price and volume of each, and the start of each snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Regrouped {
-    /// Lower edge of each bucket and the volume in it, ascending by price within a snapshot.
+    /// Lower edge and volume of each bucket, ascending by price within a snapshot.
     pub levels: Vec<[f64; 2]>,
-    /// Where each snapshot starts; one more than there are snapshots.
+    /// Start of each snapshot; one more entry than there are snapshots.
     pub offsets: Vec<i64>,
-    /// Bids of each snapshot: all or none where one side was asked, negative where the side is unknown or both were.
+    /// Number of bids of each snapshot: all or none if one side was requested, negative if the side is unknown or both
+    /// were requested.
     pub split: Vec<i64>,
 }
 
-/// Adds up the levels of each snapshot that lie in one price bucket, which start at the multiples of `step`. A price within a
-/// millionth of a bucket below an edge belongs to that edge: it was rounded.
+/// Adds up the levels of each snapshot by price buckets that start at multiples of `step`. A price within a millionth
+/// of a bucket below an edge belongs to that edge, because it was rounded.
 pub fn regroup<const F: usize>(
     levels: &[[f64; F]],
     offsets: &[i64],
@@ -50,7 +51,7 @@ pub fn regroup<const F: usize>(
             }
         }
         if !ascends {
-            // Sides that overlap: their buckets come together.
+            // Sides that overlap: their buckets are merged.
             made.levels[from..].sort_by(|one, other| one[0].total_cmp(&other[0]));
             let mut kept = from;
             for next in from + 1..made.levels.len() {

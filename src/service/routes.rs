@@ -130,7 +130,7 @@ async fn not_allowed() -> Response<Body> {
 
 async fn unknown_path() -> Response<Body> {
     let message = format!(
-        "no such path; {OPENAPI_PATH} tells of all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
+        "no such path; {OPENAPI_PATH} describes all: {POINTS_PATH}, {MARKETS_PATH}, {USAGE_PATH}, {} and those under {ANALYTICS_PREFIX}",
         LISTS.map(|row| row.path).join(", "),
     );
     responses::refusal(&ErrorBody::new(404, "NOT_FOUND", message))

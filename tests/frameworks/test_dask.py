@@ -233,7 +233,7 @@ def test_a_piece_that_workers_die_of_ends_its_series_alone(service, store, redis
     assert len(answer["in_flight"]) == 1
     assert sorted(one["status"] for one in report["series"]) == ["complete", "failed"]
     (reason,) = (one["reason"] for one in report["series"] if one["reason"])
-    assert reason.startswith("workers died while they were at it, 1 in a row")
+    assert reason.startswith("workers died during it, 1 in a row")
 
 
 def test_killed_at_random_it_pays_once_and_ends_in_the_same_bytes(
@@ -432,7 +432,7 @@ def test_the_recipe_of_the_documents_runs(threads, environment, recipes, tmp_pat
         ({"budget": "redis://:secret-word@host:6379/0"}, "budget: a password in it would travel"),
         ({"proxy": "http://user:secret-word@host:1"}, "proxy: a password in it would travel"),
         ({"base_url": "http://user:secret-word@host:1"}, "base_url: a password in it would travel"),
-        ({"budget": "process"}, "each worker process would spend the whole of it"),
+        ({"budget": "process"}, "each worker process would spend all of it"),
         ({"archive": None}, "archive: it is missing"),
         ({"client": "tcp://127.0.0.1:1"}, "client: a str is no distributed.Client"),
         ({"plan": {**UNIVERSE, "intervall": "1h"}}, "did you mean interval"),
@@ -467,6 +467,6 @@ def test_machines_that_share_nothing_are_refused(tmp_path):
     with (
         distributed.SpecCluster(scheduler=scheduler, workers=workers) as machines,
         distributed.Client(machines),
-        pytest.raises(mp.InvalidRequest, match=r"each machine would spend the whole of it \(2 workers on 2 machines\)"),
+        pytest.raises(mp.InvalidRequest, match=r"each machine would spend all of it \(2 workers on 2 machines\)"),
     ):
         mp.dask.sync(UNIVERSE, tmp_path)

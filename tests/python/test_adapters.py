@@ -85,9 +85,9 @@ def test_closes_that_cannot_be_told_apart_are_refused():
     other["id"]["exchange"] = "BINANCE"
     twice = mp.decode_points(body(sparse("A", [0]), other))
     assert list(adapters.closes(twice, by="exchange").columns) == ["BYBIT", "BINANCE"]
-    with pytest.raises(mp.SelectionError, match=r"not told apart by raw_symbol: .*BYBIT A.*BINANCE A"):
+    with pytest.raises(mp.SelectionError, match=r"do not differ in raw_symbol: .*BYBIT A.*BINANCE A"):
         adapters.closes(twice, by="raw_symbol")
-    with pytest.raises(mp.SelectionError, match="not told apart by exchange and symbol"):
+    with pytest.raises(mp.SelectionError, match="do not differ in exchange and symbol"):
         adapters.closes(twice[:1] + twice[:1])
     with pytest.raises(mp.SelectionError, match="DAY, HOUR"):
         adapters.closes(mp.decode_points(body(sparse("A", [0]), sparse("B", [0], "DAY"))))
@@ -195,7 +195,7 @@ def test_what_makes_no_events_is_refused():
         adapters.hftbacktest(mp.decode_points(body(candles(CANDLES))), tick_size=1)
     levels = {"Point": {"timestamp": stamp(START), "levels": [90.0, 1.0, 91.0, 2.0]}}
     liquidations = {"id": {"type": "VENUE_LIQUIDATION_AGG", "coin": "BTC", "interval": "HOUR"}, "points": [levels]}
-    with pytest.raises(mp.SelectionError, match="bids and asks are not told apart"):
+    with pytest.raises(mp.SelectionError, match="bids and asks are not distinguished"):
         adapters.hftbacktest(mp.decode_points(body(liquidations)), tick_size=1)
     with pytest.raises(mp.SelectionError, match="has not the columns time, price, amount, side"):
         adapters.hftbacktest(book, tick_size=1, trades=pd.DataFrame({"time": []}))

@@ -48,7 +48,7 @@ def test_candles_are_rounded_to_the_digits_of_the_instrument():
     assert adapters.nautilus(answer, Instrument()).to_numpy().tolist() == [[100.1, 110.0, 90.0, 105.2, 7.46]]
     assert adapters.nautilus(answer).to_numpy().tolist() == [[100.06, 110.04, 90.0, 105.25, 7.456]]
     for wrong in (object(), Instrument(price_precision=17), Instrument(size_precision=None)):
-        with pytest.raises(mp.InvalidRequest, match="tells no price_precision and size_precision from 0 to 16"):
+        with pytest.raises(mp.InvalidRequest, match="has no price_precision and size_precision from 0 to 16"):
             adapters.nautilus(answer, wrong)
 
 

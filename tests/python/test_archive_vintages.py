@@ -226,7 +226,7 @@ def test_what_is_compacted_is_dropped_and_said(revising, tmp_path):
     assert archive.compact(*QUERY, before=NOW + 200).files == 0
     for step in (2, 3):
         assert set(closes(archive.read(*QUERY, as_of=NOW + 100 * step)).values()) == {float(step)}
-    with pytest.raises(mp.NotArchivedError, match=r"up to 2026-\S+ \S+ UTC was dropped by compact\(\)") as caught:
+    with pytest.raises(mp.NotArchivedError, match=r"up to 2026-\S+ \S+ UTC were dropped by compact\(\)") as caught:
         archive.read(*QUERY, **window, as_of=NOW + 199)
     assert caught.value.missing == [between(END - 4 * HOUR, END)]
     # Another query is another matter.

@@ -230,7 +230,7 @@ def test_what_is_no_choice_is_refused():
     book = mp.decode_points(body({"id": {"type": "BLOCK_BOOK_SNAPSHOT_AGG"}, "points": []}, candles(CANDLES)))
     with pytest.raises(mp.SelectionError, match="volume by price is no line; draw it in a panel of its own"):
         book.plot(layout="axis")
-    with pytest.raises(mp.SelectionError, match="61 lines on one axis cannot be told apart; pick up to 60"):
+    with pytest.raises(mp.SelectionError, match="61 lines on one axis cannot be distinguished; pick up to 60"):
         markets(names=[f"X{at}" for at in range(61)]).plot(layout="axis")
 
 

@@ -165,7 +165,7 @@ def test_bids_and_asks_have_a_hue_each(theme):
         red, _, blue = hue(minute, price)
         assert red > blue
     assert any("bids" in text for text in picture.texts)
-    with pytest.raises(mp.InvalidRequest, match=r"not told apart"):
+    with pytest.raises(mp.InvalidRequest, match=r"is not known"):
         flat(ladder()).plot(ax=axes(), sides="two")
 
 

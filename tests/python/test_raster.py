@@ -256,7 +256,7 @@ def test_bids_and_asks_apart(book):
     flat = mp.decode_points(
         body({"id": {"type": "VENUE_LIQUIDATION_AGG"}, "flat_points": [1.0, START * 1e6, 9.0, 1.0]})
     )
-    with pytest.raises(mp.InvalidRequest, match=r"not told apart.*side='both'"):
+    with pytest.raises(mp.InvalidRequest, match=r"is not known.*side='both'"):
         flat.raster(1, 1, side="bids")
 
 

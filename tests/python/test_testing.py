@@ -46,7 +46,7 @@ def test_features_joined_on_what_was_known_pass(service):
 def test_candles_stamped_with_their_end_pass_and_with_their_start_do_not(service):
     assert_no_lookahead(lambda client: candles(client).to_pandas(label="right"), service, TIMES)
     error = caught(candles, service)
-    # At 18:30 the latest candle was that of 17:00; the whole history has that of 18:00, which ends at 19:00.
+    # At 18:30 the latest candle was that of 17:00; the full history has that of 18:00, which ends at 19:00.
     assert error.differences[0].column == "row"
     assert str(error.differences[0].then).startswith("2026-05-29 17:00:00")
     assert str(error.differences[0].later).startswith("2026-05-29 18:00:00")
@@ -174,7 +174,7 @@ def test_polars_frames_go_by_their_first_times(service):
 def test_what_proves_nothing_is_refused(service):
     with pytest.raises(mp.InvalidRequest, match="at least one moment"):
         assert_no_lookahead(candles, service, [])
-    with pytest.raises(mp.InvalidRequest, match="after the whole history"):
+    with pytest.raises(mp.InvalidRequest, match="after the end of the history"):
         assert_no_lookahead(candles, service, ["2026-07-01"])
     with pytest.raises(mp.InvalidRequest, match="returned a int"):
         assert_no_lookahead(lambda client: 5, service, TIMES)

@@ -197,5 +197,5 @@ def test_times_as_people_read_them():
 def test_a_clock_that_does_not_tell_seconds_is_refused_before_anything_is_sent(seconds):
     with mp.Client("a-key", "http://127.0.0.1:9", tier="advanced", clock=lambda: seconds) as client:
         for ask in (client.candles, lambda *of, **window: client.plan("candles", *of, **window)):
-            with pytest.raises(mp.InvalidRequest, match=r"the clock tells .* Unix seconds"):
+            with pytest.raises(mp.InvalidRequest, match=r"the clock returned .* Unix seconds"):
                 ask("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01")

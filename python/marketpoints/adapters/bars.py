@@ -93,7 +93,7 @@ def closed_candles(candles: Series | SeriesSet) -> "tuple[Series, npt.NDArray[np
     """
     every = as_set(candles, "candles")
     lacking = [[name for name in OHLCV.values() if name not in one] for one in every]
-    # Told before one of several is to be picked: no other would do either.
+    # Checked before one of several has to be picked: no other would do either.
     if every and all(lacking):
         raise SelectionError(f"{every[0].id}: these are no candles, there is no column {', '.join(lacking[0])}")
     series = every.only
@@ -111,7 +111,7 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
         candles: Series of one interval, of one exchange or several.
         column: The column to lay side by side.
         by: The field of the identity that names the columns, or several, joined by a space. None takes the symbol;
-            where it does not tell the series apart the exchange, or exchange and symbol, such as ``BYBIT BTCUSDT``.
+            where it is the same for several series the exchange, or exchange and symbol, such as ``BYBIT BTCUSDT``.
 
     Returns:
         A pandas ``DataFrame`` whose values are its own.
@@ -155,7 +155,7 @@ def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
     """A name of each series, all different.
 
     Raises:
-        SelectionError: There is no series, or the fields do not tell them apart.
+        SelectionError: There is no series, or they do not differ in the fields.
     """
     choices = NAMES if by is None else ((by,) if isinstance(by, str) else tuple(by),)
     for field in choices[0] if by is not None else ():
@@ -169,6 +169,6 @@ def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
                 return names
     ids = ", ".join(str(series.id) for series in candles) or "no series"
     raise SelectionError(
-        f"the series are not told apart by {' and '.join(choices[0]) if by else 'exchange and symbol'}: {ids}; "
+        f"the series do not differ in {' and '.join(choices[0]) if by else 'exchange and symbol'}: {ids}; "
         "pick some with sel(…), or name other fields by by="
     )

@@ -38,7 +38,7 @@ class Sides:
 def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
     """The closed snapshots of an order-book heatmap.
 
-    A level stands for all orders in ``[price, price + block_size)``. Whoever trades must not get a better price than
+    A level stands for all orders in ``[price, price + block_size)``. A trade must not get a better price than
     there was: bids count from the lower edge of their block and asks from the upper one. So the sides never cross,
     though the best bid and the best ask often lie in one block.
 
@@ -47,8 +47,8 @@ def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
         block_size: Height of a block; None takes the smallest distance of two levels, 0 leaves asks at the lower edge.
 
     Raises:
-        SelectionError: It is no order book, a set of none or several, its sides are not told, or its volumes are USD.
-        InvalidRequest: The size of a block is no size, or cannot be told from the levels.
+        SelectionError: It is no order book, a set of none or several, its sides are not known, or its volumes are USD.
+        InvalidRequest: The size of a block is not valid, or cannot be derived from the levels.
     """
     import numpy as np
 
@@ -56,7 +56,7 @@ def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
     if not isinstance(series, Heatmap):
         raise SelectionError(f"{series.id}: this is no order book; take client.orderbook_heatmap(…)")
     if (series.split < 0).any():
-        raise SelectionError(f"{series.id}: bids and asks are not told apart, so that it makes no order book")
+        raise SelectionError(f"{series.id}: bids and asks are not distinguished, so it is no order book")
     if series.usd:
         raise SelectionError(f"{series.id}: volumes are in USD, an order book has coins; ask without usd=True")
     closed = series.is_closed
@@ -100,5 +100,7 @@ def smallest_step(prices: "npt.NDArray[np.float64]", rows: "npt.NDArray[np.int64
     # The best bid and the best ask may lie in one block, and prices are rounded.
     steps = steps[steps > 1e-9 * np.abs(prices).max(initial=1.0)]
     if not len(steps) and len(rows):
-        raise InvalidRequest(f"{name}: no two levels of a bucket tell how high a level is; ask for more of them")
+        raise InvalidRequest(
+            f"{name}: no bucket has two levels to derive the height of a level from; ask for more levels"
+        )
     return float(np.round(steps.min(), 12)) if len(steps) else 0.0

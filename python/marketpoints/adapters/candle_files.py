@@ -46,7 +46,7 @@ def freqtrade(
     """Writes a file of freqtrade's history: candles, mark prices, funding rates or open interest.
 
     Rows are stamped with the **start** of their bucket: freqtrade acts after a candle and trades at the next one's
-    open. Buckets that were still forming are left out. A file that is there already is replaced, whole or not at all.
+    open. Buckets that were still forming are left out. An existing file is replaced atomically.
 
     Funding rates: a row for each payment, at its time, and no row between payments. The rate is that at the start of
     the bucket that begins with the payment. A backtest of futures also needs mark prices, or it charges nothing: the
@@ -146,7 +146,7 @@ def _rates(series: Series, payments: Any, rates_for: Any) -> "tuple[npt.NDArray[
     if not every or every < 0 or DAY % every:
         raise InvalidRequest(f"payments: {payments!r} does not divide a day")
     if not rate_period or rate_period < 0:
-        raise InvalidRequest(f"rates_for: {rates_for!r} is no time that a rate is told for")
+        raise InvalidRequest(f"rates_for: {rates_for!r} is not the time that a rate is for")
     bucket = series.bucket_nanoseconds // 1_000_000_000
     if every % bucket:
         raise InvalidRequest(

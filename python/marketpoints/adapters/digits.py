@@ -36,7 +36,7 @@ def digits(instrument: Any) -> tuple[int, int]:
     precisions = [getattr(instrument, name, None) for name in ("price_precision", "size_precision")]
     if not all(isinstance(one, int) and 0 <= one <= MOST for one in precisions):
         raise InvalidRequest(
-            f"instrument: a {type(instrument).__name__} tells no price_precision and size_precision from 0 to {MOST}"
+            f"instrument: a {type(instrument).__name__} has no price_precision and size_precision from 0 to {MOST}"
         )
     return precisions[0], precisions[1]  # type: ignore[return-value]
 

@@ -47,7 +47,7 @@ def hftbacktest(
     """An order-book heatmap, and what was traded, as events for hftbacktest 2: ``BacktestAsset().data(events)``.
 
     **An approximation**: a snapshot a bucket is no feed. Between two snapshots the book stands still; queue positions,
-    cancellations and the order of things within a bucket cannot be told from it, so that resting orders fill too
+    cancellations and the order of things within a bucket cannot be derived from it, so that resting orders fill too
     early, too late or never. Levels are blocks: bids and what was bought count at the lower edge of theirs, asks and
     what was sold at the upper one, so that taking costs up to a block more than it did, and a resting order fills where
     its price was certainly passed. It serves strategies that take and hold for many
@@ -73,7 +73,7 @@ def hftbacktest(
         A structured NumPy array of its ``event_dtype``, contiguous, shape (events,); ordered by both of its times.
 
     Raises:
-        SelectionError: It is no order book, or a set of none or several; its sides are not told, its volumes are USD;
+        SelectionError: It is no order book, or a set of none or several; its sides are not known, its volumes are USD;
             or the trades are no profile and have not these columns.
         InvalidRequest: A price is no multiple of the tick, or an argument is no such number, time or side.
     """
@@ -104,7 +104,7 @@ def _book(found: Sides) -> tuple[Any, Any, Any, Any]:
 
     cleared = np.repeat(found.times, 2)
     kinds = np.tile([CLEAR | BUY, CLEAR | SELL], len(found.times))
-    # No price clears the whole side. Down to a price, one of the framework's books (ROIVector, 2.4.4) leaves asks.
+    # No price clears all of a side. Down to a price, one of the framework's books (ROIVector, 2.4.4) leaves asks.
     nowhere, nothing = np.full(len(cleared), np.nan), np.zeros(len(cleared))
     levels = SNAPSHOT | np.where(found.is_ask, SELL, BUY)
     return (
@@ -130,7 +130,7 @@ def _trades(given: Any) -> tuple[Any, Any, Any, Any]:
         closed = series.is_closed[rows]
         times, prices = series.closes_at.astype("int64")[rows], series.prices
         kinds = np.concatenate([np.full(len(rows), TRADE | BUY), np.full(len(rows), TRADE | SELL)])
-        # Where in its block it was is not told: the end at which it fills the fewest resting orders.
+        # Its position in its block is not known: the end at which it fills the fewest resting orders.
         ends = np.concatenate([prices, prices + smallest_step(prices, rows, "trades")])
         volumes = np.concatenate([series.buys, series.sells])
         traded = np.flatnonzero((volumes > 0) & np.tile(closed, 2))

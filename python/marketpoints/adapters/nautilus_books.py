@@ -42,8 +42,8 @@ def nautilus_deltas(book: Heatmap | SeriesSet, instrument: Instrument, *, block_
 
     Raises:
         MissingDependencyError: pandas is not installed.
-        SelectionError: It is no order book, a set of none or several, its sides are not told, or its volumes are USD.
-        InvalidRequest: The instrument tells no digits, or not enough of them to tell two levels apart.
+        SelectionError: It is no order book, a set of none or several, its sides are not known, or its volumes are USD.
+        InvalidRequest: The instrument has no digits, or too few to distinguish two levels.
     """
     import numpy as np
 
@@ -88,8 +88,8 @@ def nautilus_arrow(result: Series | SeriesSet, instrument: Instrument, *, block_
 
     Raises:
         MissingDependencyError: pyarrow is not installed.
-        SelectionError: It is neither, a set of none or several, its sides are not told, or its volumes are USD.
-        InvalidRequest: The instrument tells no digits, or not enough of them to tell two levels apart.
+        SelectionError: It is neither, a set of none or several, its sides are not known, or its volumes are USD.
+        InvalidRequest: The instrument has no digits, or too few to distinguish two levels.
     """
     pyarrow = load("pyarrow")
     every = as_set(result, "result")

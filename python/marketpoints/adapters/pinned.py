@@ -6,7 +6,7 @@ import numpy as np
 
 __all__ = ["Events"]
 
-# By address: whoever was given it reads there for as long as the process runs.
+# By address: it may be read as long as the process runs.
 _pinned: "dict[int, Events]" = {}
 
 

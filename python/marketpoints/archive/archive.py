@@ -50,7 +50,7 @@ class Archive(Downloads, Explorable):
             storage_options: Settings of the object store, which outdo the environment's: named as its variables, such
                 as ``AWS_ENDPOINT_URL`` or ``endpoint_url``. Credentials are better left in the environment.
             lease: Seconds without a sign of life after which a writer of an object store counts as gone, and others
-                need not wait for it any more. In a folder the system tells at once.
+                need not wait for it any more. In a folder it is noticed at once.
 
         Raises:
             InvalidRequest: ``path`` names neither a folder nor an object store, or an option is none of the store's.
@@ -100,7 +100,7 @@ class Archive(Downloads, Explorable):
 
         Raises:
             InvalidRequest: An argument is not valid, or no series of the answer has such a column.
-            NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or nobody can tell
+            NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or it is not known
                 any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
                 Of several symbols, ``failures`` has such an error for each that lacks something.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
@@ -133,7 +133,7 @@ class Archive(Downloads, Explorable):
         """What is kept, as a dask ``DataFrame`` whose partitions are read when they are needed.
 
         Its rows and columns are those of ``read(…).to_pandas()``, several series by time. It is indexed by ``time``
-        with known divisions; texts and lists are Arrow's, and what tells several series apart are categories. The first
+        with known divisions; texts and lists are Arrow's, and columns in which series differ are categories. The first
         and the last day are read at once, for the columns. Workers need the archive, and no key.
 
         Args:
@@ -149,7 +149,7 @@ class Archive(Downloads, Explorable):
         Raises:
             InvalidRequest: As :meth:`read`; or the archive has credentials of its own, which no graph may carry.
             NotArchivedError: As :meth:`read`, before anything is computed.
-            SelectionError: A partition has a column, or several series, that the first and the last day do not tell of;
+            SelectionError: A partition has a column, or several series, that the first and the last day do not have;
                 raised when it is computed.
             MissingDependencyError: dask is not installed.
         """
@@ -162,7 +162,7 @@ class Archive(Downloads, Explorable):
 
     def _repr_html_(self) -> str:
         # Nothing is read: a card comes by itself, and the archive may lie far away.
-        return card("Archive", {"path": self.path, "holds": "contents() tells"})
+        return card("Archive", {"path": self.path, "holds": "see contents()"})
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = self._engine.options

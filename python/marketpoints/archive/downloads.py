@@ -247,7 +247,7 @@ class Downloads(Inventory):
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
     ) -> Refreshed | AsyncAnswer[Refreshed]:
-        """Downloads a window again, keeps what the service says now, and tells what changed. Arguments as :meth:`sync`.
+        """Downloads a window again, archives the new values, and returns what changed. Arguments as :meth:`sync`.
 
         Raises:
             ArchiveError: The folder or the store cannot be written, or holds another service's data.
@@ -315,7 +315,7 @@ class Downloads(Inventory):
             arguments: As of :meth:`Client.points`.
 
         Returns:
-            Without a client a :class:`Verification`; with one, what the service tells otherwise than it did.
+            Without a client a :class:`Verification`; with one, what the service has changed since.
 
         Raises:
             ArchiveError: The folder or the store cannot be read.

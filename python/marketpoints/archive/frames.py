@@ -80,7 +80,7 @@ class PartitionReader:
 
     Attributes:
         place: Path, options and lease of the archive.
-        labels: Names of the columns that tell series apart; none where there is one series.
+        labels: Names of the columns in which series differ; none where there is one series.
         meta: The frame without rows that every partition looks like.
         chosen: Whether its columns were named: others are left out, where they would be an error.
     """
@@ -165,7 +165,7 @@ def frame(
 
 
 def _projected(holdings: Sequence[KeptSeries], sample: Sequence[Series], columns: Sequence[str]) -> list[KeptSeries]:
-    """What is kept, read without the columns that nobody wants; rows of levels are made of all of them."""
+    """Archived rows, read without unwanted columns; rows of levels need all of them."""
     if not columns or any(isinstance(one, LevelSeries) for one in sample):
         return list(holdings)
     return [replace(one, asks=replace(one.asks, columns=tuple(columns))) for one in holdings]
@@ -204,7 +204,7 @@ def _may_be_several(holdings: Sequence[KeptSeries], sample: Sequence[Series]) ->
 
 
 def _labels(sample: Sequence[Series]) -> tuple[str, ...]:
-    """The columns that tell series apart, as long frames have them: coins where there are no symbols."""
+    """The columns in which series differ, as in long frames: coins where there are no symbols."""
     taken = {name for one in sample for name in one.flat()[1]}
     labels = [name for name, part in LABELS.items() if any(getattr(one.id, part) is not None for one in sample)]
     by_symbol = all(one.id.raw_symbol is not None for one in sample)
@@ -212,10 +212,10 @@ def _labels(sample: Sequence[Series]) -> tuple[str, ...]:
 
 
 def _joined(read: Sequence[Series], labels: Sequence[str]) -> Any:
-    """Series as one frame by time, with columns that tell them apart.
+    """Series as one frame by time, with the columns in which they differ.
 
     Raises:
-        SelectionError: There are several, and no column tells them apart.
+        SelectionError: There are several, and they differ in no column.
     """
     import numpy as np
 
@@ -342,7 +342,7 @@ def _sample(engine: _engine.Archive, holdings: Sequence[KeptSeries]) -> list[Ser
         length = max(SAMPLE_OF_SESSIONS if one.asks.type == SESSIONS else SAMPLE, 50 * one.step)
         read = [*one.asks.read(engine, (one.start, min(one.end, one.start + length)))]
         read += one.asks.read(engine, (max(one.start, one.end - length), one.end))
-        if not any(map(len, read)):  # nothing of a day at either end: all of it tells
+        if not any(map(len, read)):  # no rows in the days at both ends: use all of it
             read = [*one.asks.read(engine, (one.start, one.end))]
         found += read
     return found

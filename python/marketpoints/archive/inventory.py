@@ -33,7 +33,7 @@ __all__ = ["Inventory"]
 
 
 class Inventory:
-    """The part of an archive that tells what it keeps and kept."""
+    """The methods of an archive about its content, now and before."""
 
     _engine: _engine.Archive
 
@@ -104,7 +104,7 @@ class Inventory:
     ) -> "np.datetime64 | None":
         """The time of the first row that is kept, ``datetime64[ns]`` in UTC; None where there is none.
 
-        Of several symbols, that of all of them together. :meth:`contents` tells from when on buckets were asked, also
+        Of several symbols, that of all of them together. :meth:`contents` shows since when buckets are archived, also
         where they hold nothing.
 
         Args:
@@ -144,7 +144,7 @@ class Inventory:
     ) -> Records[Vintage]:
         """What was kept and took other values since, in the order in which it was replaced, query by query.
 
-        Only buckets that the service told otherwise are vintages: changed, gone, or there where there was none. What
+        Only buckets that the service changed are vintages: changed, removed, or added. What
         was known at a moment is read by ``read(…, as_of=…)``: of a vintage, at its ``known_from``.
 
         Args:
@@ -175,8 +175,8 @@ class Inventory:
     ) -> Compacted:
         """Drops vintages that were replaced at ``before`` or earlier; what is kept now stays.
 
-        What was known at ``before`` and later can be told as before; of a query of which something was dropped, nobody
-        can tell any more what was known earlier than that, and ``read(…, as_of=…)`` says so. Waits for whoever writes.
+        What was known at ``before`` and later can still be read; for a query of which something was dropped,
+        what was known earlier is lost, and ``read(…, as_of=…)`` raises. Waits for other writers.
 
         Args:
             type: Data type by its wire name, or a series method's name; without one, all that is kept.

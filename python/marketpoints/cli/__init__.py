@@ -38,7 +38,7 @@ unlimited; in place of the key may stand sha256: and the 64 hexadecimal digits o
   student  free      sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
 The keys of a file are not printed.
 
-The access log tells time, peer, name of the key, method, target, status, weight, bytes and microseconds; never a key.
+The access log has time, peer, name of the key, method, target, status, weight, bytes and microseconds; never a key.
 
 Ctrl-C or SIGTERM stops it: no new connections, requests under way get --grace seconds to finish, then the status is 0.
 A second one ends it at once.
@@ -69,14 +69,14 @@ none failed (starting again does not help), 2 when the file or an option is not 
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
 Series only. The analytics ({", ".join(ANALYTICS)}) are asked in Python:
-client.leaderboard(…); `marketpoints weight leaderboard` tells what one request of them weighs."""
+client.leaderboard(…); `marketpoints weight leaderboard` prints the weight of one request."""
 EXAMPLE = """\
 examples:
   marketpoints fetch candles BINANCE_FUTURES BTCUSDT 1h --start 2026-01-01 -o btc.csv
   marketpoints fetch candles BINANCE_FUTURES BTCUSDT,ETHUSDT 1h --period 10d -o both.parquet
 
 Several symbols or coins are one fetch within one budget; in a file the columns exchange, symbol, coin and side
-tell them apart.
+distinguish them.
 A symbol is asked of each exchange apart; a coin of all its exchanges at once, which weighs less."""
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
@@ -149,7 +149,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+    """The parser of the command line."""
     top = Parser(
         prog="marketpoints",
         description="Market data from the command line: fetch it, know its cost first, or serve it from this machine.",

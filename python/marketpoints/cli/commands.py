@@ -1,4 +1,4 @@
-"""What the commands do."""
+"""The commands."""
 
 import argparse
 import os
@@ -33,7 +33,7 @@ __all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "s
 #: A command: what was typed, to the exit status.
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
-# What a plan needs to be made, and never uses: it sends nothing.
+# Required by a client, but not used: a plan sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 # Where dumps are looked for; docs/dumps.md has every KIND.
 DUMPS = (
@@ -48,7 +48,7 @@ def serve(given: argparse.Namespace) -> int:
     ended = threading.Event()
 
     def end(number: int, _: object) -> None:
-        # Who asks twice does not want to wait for the grace.
+        # A second signal means not to wait for the grace period.
         signal.signal(number, signal.SIG_DFL)
         ended.set()
 
@@ -58,7 +58,7 @@ def serve(given: argparse.Namespace) -> int:
         "grace": given.grace,
         "strict_symbols": given.strict_symbols,
         "any_block_size": given.any_block_size,
-        # Nobody could ask for them.
+        # No request could use them.
         "keep_requests": 0,
         "speed": given.speed,
     }
@@ -73,7 +73,7 @@ def serve(given: argparse.Namespace) -> int:
         )
         print("keys:")
         for name, tier in service.tiers.items():
-            # Keys of a file are their owner's to keep, and output ends up in logs.
+            # Keys from a file are not printed: output ends up in logs.
             print(f"  {printable(name):<10} {service.keys[name] if given.keys is None else tier}")
         print(f"for a client:\n  export {URL}={service.url}", end="")
         if given.keys is None:
@@ -81,7 +81,7 @@ def serve(given: argparse.Namespace) -> int:
         else:
             print(f"\n  and {KEY} and {TIER} of the file: a key and its tier")
         if given.now is not None or given.speed != 1:
-            # A client must know what time it is here, or it takes the forming bucket for a closed one.
+            # A client needs this clock, or it takes the forming bucket for a closed one.
             faster = "" if given.speed == 1 else f" {SPEED}={given.speed!r}"
             print(f"  export {CLOCK}={offset(service.now(), given.speed):.3f}{faster}")
         if service.archive_source:
@@ -113,7 +113,7 @@ def ingest(given: argparse.Namespace) -> int:
 
 
 def loses_data(problem: store.Problem) -> bool:
-    """Whether a dump, or a row of one, was left out; a file whose name says nothing of CSV cannot be one."""
+    """Whether a dump, or a row of one, was left out; only files with CSV in their name are dumps."""
     path = Path(problem.file)
     return path.is_dir() or ".csv" in path.name.lower()  # `.csv.zst` was meant for a dump, too
 
@@ -213,7 +213,7 @@ def sizes(typed: str) -> list[float]:
 
 
 def checks(given: argparse.Namespace) -> dict[str, Any]:
-    """The client's settings of what it checks against the service's lists."""
+    """The client's settings for checks against the service's lists."""
     return {"check_symbols": given.check_symbols, "any_block_size": given.any_block_size}
 
 
@@ -240,7 +240,7 @@ def duration(typed: str | None) -> Duration | None:
 
 
 def folder(path: str) -> Path:
-    """A folder for output, made where it is not there.
+    """A folder for output, created if missing.
 
     Raises:
         InvalidRequest: It cannot be made.

@@ -25,7 +25,7 @@ def demo(given: argparse.Namespace) -> int:
     """Fetches candles and a heatmap from the demo market; writes a Parquet file and a picture."""
     folder = commands.folder(given.output)
     table, picture = folder / "candles.parquet", folder / "demo.png"
-    # Whatever is missing fails now, not after the downloads.
+    # A missing package fails now, not after the downloads.
     load("matplotlib")
     for file in (table, picture):
         destination(file)

@@ -51,7 +51,7 @@ def target(path: str, form: str | None = None) -> Path:
 
 
 def write(answer: SeriesSet, file: Path) -> int:
-    """Writes an answer as one table, whole or not at all, with the identity of each row's series in columns.
+    """Writes an answer as one table, atomically, with the identity of each row's series in columns.
 
     Returns:
         Number of rows.
@@ -72,7 +72,7 @@ def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:
     """
     columns = _joined(answer)
     if out.isatty():
-        # A terminal would obey control characters in a name; a pipe or a file gets the values as they are.
+        # A terminal would obey control characters in a name; pipes and files get unchanged values.
         columns = [(printable(name), _printable(values)) for name, values in columns]
     out.write(_engine.table_text(columns, form).decode())
 
@@ -126,7 +126,7 @@ def _printed_rows(count: int, out: TextIO) -> Sequence[int]:
 
 
 def _between(count: int, places: Sequence[int]) -> str | None:
-    """What stands for the rows that are left out."""
+    """The line in place of omitted rows."""
     return f"… {count - len(places):,} more" if len(places) < count else None
 
 
@@ -184,7 +184,7 @@ def _columns(series: Series, *, labelled: bool) -> dict[str, Any]:
             table[name] = np.ascontiguousarray(values)
     if labelled:
         known: dict[str, str | None] = dict(series.id.known())
-        # Only an answer names the market in full: an empty one gets these columns all the same.
+        # Only an answer with rows has the full identity: an empty one gets these columns too.
         if not len(times) and "raw_symbol" in known:
             known = dict.fromkeys(MARKET) | known
         table |= {

@@ -1,4 +1,4 @@
-"""``marketpoints sync``: a universe kept in an archive, from a file."""
+"""``marketpoints sync``: archives a universe from a file."""
 
 import argparse
 import os
@@ -19,14 +19,14 @@ from .tables import lay_out
 
 __all__ = ["FAILED", "REFUSED", "sync"]
 
-#: Statuses: something failed, and another start goes on; nothing failed, but something was refused, and it would not.
+#: Exit statuses: something failed, and starting again may help; something was refused, and it would not.
 FAILED, REFUSED = 1, 3
-# What a plan needs to be made, and never uses: it sends nothing.
+# Required by a client, but not used: a plan sends nothing.
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 
 
 def sync(given: argparse.Namespace) -> int:
-    """Keeps a universe in an archive, or tells what that costs."""
+    """Downloads a universe into an archive, or shows what that costs."""
     universe = Universe.from_toml(given.file)
     place = given.archive or universe.archive
     if place is None:
@@ -52,13 +52,13 @@ def sync(given: argparse.Namespace) -> int:
 
 
 def plan(given: argparse.Namespace, universe: Universe, archive: Archive, settings: dict[str, Any]) -> int:
-    """Tells what a universe costs; without a key as far as nobody needs to be asked."""
+    """Shows what a universe costs; without a key as far as no service is needed."""
     known = os.environ.get(KEY)
     if known is None and any(block.markets is not None for block in universe.blocks):
         raise InvalidRequest(f"{given.file}: markets: the service picks them, so that a plan needs a key; set {KEY}")
     url = os.environ.get(URL) or address(dialect_of_environment()) or NO_URL
     if known is None:
-        # Nothing is spent: without a key there is no budget that others share, nobody to ask, and perhaps no address.
+        # Nothing is spent: without a key there is no shared budget, no service, and perhaps no address.
         nobody = archive.source if url == NO_URL else None
         settings = {**settings, "budget": "process", "archive_source": settings["archive_source"] or nobody}
     with Client(known or NO_KEY, url, **settings) as client:
@@ -103,7 +103,7 @@ def show_plan(planned: UniversePlan) -> None:
 
 
 def show_report(report: UniverseReport) -> None:
-    """Prints what became of a universe."""
+    """Prints the report of a universe."""
     show_problems(report.refused)
     show_problems(report.failed)
     print(printable(", ".join(f"{name} {value}" for name, value in report._facts().items())))

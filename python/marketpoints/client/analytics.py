@@ -61,7 +61,7 @@ class AnalyticsMethods(
             win_rate: Least win rate in percent.
             avg_position_size: Least average position size.
             total_volume: Least traded size.
-            primary_category: Only traders who traded this category; their numbers stay those of the whole account.
+            primary_category: Only traders who traded this category; their numbers stay those of the full account.
             open_position_count: Fewest open positions.
             time_since_last_trade: Least seconds since the latest trade.
             avg_holding_time: Least average holding duration in seconds.
@@ -172,7 +172,7 @@ class AnalyticsMethods(
 
         Args:
             asset_id: Outcome token, a text.
-            condition_id: Market condition, for the whole market. Exactly one of the two is given.
+            condition_id: Market condition, for all its outcomes. Exactly one of the two is given.
             max_weight: Most weight that it may cost in all; more is refused before anything is sent.
             extra: Further parameters by wire name, passed through.
 

@@ -1,4 +1,4 @@
-"""What every client is: settings, the engine of this process, and one way to ask it."""
+"""The base of both clients: settings, the engine of this process, and calls to it."""
 
 import os
 from abc import ABC, abstractmethod
@@ -38,7 +38,7 @@ def _known_tier(name: str | None) -> str | None:
 
 
 class Caller(ABC):
-    """What asks the engine."""
+    """Calls the engine."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Methods by the name that users call: a TypeError of Python's own names no class that they do not know."""
@@ -49,13 +49,13 @@ class Caller(ABC):
 
     @abstractmethod
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
-        """What ``read`` makes of the answer of the engine's method ``call``: at once, or when awaited."""
+        """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited."""
 
 
 class Connection(Caller):
-    """Settings and the engine behind them. How a call is waited for is the clients' own."""
+    """Settings and the engine. Each client waits for calls in its own way."""
 
-    #: Tells the end of the service's data in Unix seconds, where it is a local one and they end.
+    #: Returns the end of a local service's data in Unix seconds, if they end.
     _data_end: Callable[[], float | None] | None = None
 
     @hide_locals
@@ -104,7 +104,7 @@ class Connection(Caller):
                 it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
             proxy: Address of a proxy; None takes the environment's, but no proxy for a loopback address.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
-            clock: Tells Unix seconds, for data of another time than now; None takes the machine's clock plus the
+            clock: Returns Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET`` (times ``MARKETPOINTS_CLOCK_SPEED``), which
                 ``marketpoints serve --now`` prints.
             archive: An :class:`~marketpoints.Archive`, its folder, or the address of an object store's prefix, to read
@@ -116,7 +116,7 @@ class Connection(Caller):
                 ``MARKETPOINTS_DIALECT`` names, and ``Dialect()`` is the specification's names whatever that says.
             check_symbols: Whether a symbol or coin is looked up in the service's listing (weight 0, asked once and
                 kept) before it is paid for or a stream is opened: one that the service does not have is refused with
-                the nearest, and where the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+                the nearest, and where the listing is not sure an :class:`~marketpoints.UnknownSymbolWarning` is issued.
             any_block_size: Whether block sizes that are no multiple of the recommended one are asked all the same.
                 Otherwise they are refused before they are paid for, with the nearest that fits (supplement 9), where
                 the service recommends a size (weight 0, asked once for a market and kept).
@@ -158,13 +158,13 @@ class Connection(Caller):
             "check_symbols": flag(check_symbols, "check_symbols"),
             "any_block_size": flag(any_block_size, "any_block_size"),
         }
-        # Like the key, an address that may hold a password stands in no attribute.
+        # Like the key, an address that may hold a password is in no attribute.
         secret = {name for name, place in addresses.items() if "@" in (place.reveal() or "")}
         plain = {name: None if name in secret else place.reveal() for name, place in addresses.items()}
         self._settings: Mapping[str, Any] = given | plain
         self._secrets = tuple(name for name in addresses if name in secret)
 
-        # A closure, so that the key stands in no attribute that a repr, a debugger's list or a pickle shows.
+        # A closure, so that no repr, debugger or pickle shows the key.
         def connect(at: Callable[[], float] | None = None, **others: Any) -> _engine.Client:
             kept = None if given["archive"] is None else archive_engine(given["archive"])
             settings: dict[str, Any] = {"clock": at or clock or clock_of_environment(), "archive": kept}
@@ -196,7 +196,7 @@ class Connection(Caller):
         return self._connected
 
     def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
-        """The engine's client, and what a query means at this moment of its clock."""
+        """The engine's client, and a query's window at this moment of its clock."""
         import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
 
         live = self._live
@@ -204,14 +204,14 @@ class Connection(Caller):
         return live, Asked(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
 
     def _warn(self, words: str | None) -> None:
-        """Warns of a symbol before it is paid for: a program may turn warnings into errors."""
+        """Warns about a symbol before it is paid for: a program may turn warnings into errors."""
         if words is not None:
             warn(words, UnknownSymbolWarning)
 
     def _explained(
         self, live: _engine.Client, fetched: tuple[Sequence[_engine.Columns], int], query: _engine.Query, asked: Asked
     ) -> SeriesSet:
-        """An answer with the weight that it cost; without rows it says why.
+        """Adds the weight that an answer cost; without rows also the reason.
 
         It was paid: nothing here checks again what a moment later may be judged otherwise.
         """
@@ -241,7 +241,7 @@ class Connection(Caller):
 
     @property
     def dialect(self) -> Dialect | None:
-        """The names that it speaks; None for the specification's."""
+        """The dialect; None for the specification's names."""
         dialect: Dialect | None = self._settings["dialect"]
         return dialect
 
@@ -307,7 +307,7 @@ class Connection(Caller):
 
     @abstractmethod
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
-        """What ``read`` makes of the engine's work on an archive: at once, or when awaited."""
+        """``read`` applied to the engine's work on an archive: at once, or when awaited."""
 
     def _close(self) -> None:
         if self._connected is None:

@@ -1,4 +1,4 @@
-"""The clients: one waits, the other is awaited. Their methods stand in the modules beside, once for both."""
+"""The blocking and the async client. Their methods are in the other modules, once for both."""
 
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -76,8 +76,8 @@ class Client(
     ) -> Stream:
         """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
 
-        A connection that breaks is made again, with the key told and the channels subscribed anew; events that came
-        already are not handed out twice, and a :class:`~marketpoints.StreamGap` tells what may be missing.
+        A connection that breaks is made again: authenticated and subscribed anew; events that came
+        already are not delivered twice, and a :class:`~marketpoints.StreamGap` says what may be missing.
 
         Args:
             channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
@@ -206,12 +206,12 @@ def _wrap_partial(error: BaseException, asked: Asked) -> None:
 
 
 def _package_error(error: BaseException) -> BaseException | None:
-    """The package's own error; where `progress` raised what ended the call, it is the cause of that."""
+    """The package's own error; if `progress` raised, it is the cause of that exception."""
     return error if isinstance(error, Error) else error.__cause__
 
 
 def _with_mended_error(promise: Any, mend: Callable[[BaseException], None]) -> Any:
-    """The promise, whose error is mended before anybody who awaits it has it.
+    """The awaitable, whose error is converted before it is raised.
 
     Not by whoever awaits it: a ``GeneratorExit`` of `progress` closes every coroutine on its way and never comes to be
     seen in them.
@@ -228,7 +228,7 @@ def _with_mended_error(promise: Any, mend: Callable[[BaseException], None]) -> A
 
 @contextmanager
 def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
-    """The same for the rows of the analytics pages that were paid."""
+    """The same for the rows of the paid analytics pages."""
     try:
         yield
     except PartialError as error:
@@ -238,7 +238,7 @@ def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
 
 @contextmanager
 def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
-    """As above, for work on an archive: reports of what was done, or series that were paid for and not kept."""
+    """As above, for work on an archive: reports, or series that were paid for but not archived."""
     try:
         yield
     except BaseException as error:

@@ -20,7 +20,7 @@ __all__ = ["DiscoveryMethods"]
 
 #: The categories of the supplement, section 1.
 CATEGORIES = ("SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO")
-# Letters that a slip of one adds or leaves out.
+# Letters that a typo of one adds or leaves out.
 SLIP = 2
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
@@ -41,7 +41,7 @@ class ListFilters(TypedDict, total=False):
 
 
 class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnswer, UsageAnswer]):
-    """What there is to ask for, and what asking may still cost."""
+    """Discovery, and the budget."""
 
     def usage(self) -> UsageAnswer:
         """The service's own account of the budget (``/v1/usage``, section 2.4).
@@ -205,13 +205,13 @@ def _types(type: Names) -> list[str]:  # noqa: A002 - the wire's own name
 
 
 def _categories(category: Names) -> list[str]:
-    """Categories, of which the service adds some: only slips of known ones are refused (supplement, section 1)."""
+    """Categories, of which the service adds some: only misspelt known ones are refused (supplement, section 1)."""
     given = names(category, "category")
     for name in given:
         if name in CATEGORIES:
             continue
         near = _engine.closest(name, CATEGORIES)
-        # A longer name that begins as a known one does, such as OPTION_COMBO, may be a new one.
+        # A longer name that starts like a known one, such as OPTION_COMBO, may be new.
         if near is not None and abs(len(name) - len(near)) <= SLIP:
             raise InvalidRequest(f"category {name!r} is not known{did_you_mean(near)}")
     return given

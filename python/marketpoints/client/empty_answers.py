@@ -1,4 +1,4 @@
-"""Why an answer may hold no rows, in words."""
+"""Explains why an answer may have no rows."""
 
 from .. import _engine
 from ..common.clock import CLOCK
@@ -7,7 +7,7 @@ from ..identity import Asked
 
 __all__ = ["last_day", "why_nothing"]
 
-#: Seconds by which clocks that mean the same time do not differ.
+#: Largest difference in seconds between clocks that show the same time.
 FAR = 300
 
 
@@ -18,11 +18,11 @@ def why_nothing(
     no_bucket: str | None = None,
     service_time: float | None = None,
 ) -> str:
-    """What explains an answer without rows.
+    """The explanation of an answer without rows.
 
     Args:
         asked: What was asked for, and when.
-        listed: Whether the service lists the symbol or coin; None where nobody knows.
+        listed: Whether the service lists the symbol or coin; None if not known.
         data_end: End of the service's data, Unix seconds, where they end.
         no_bucket: Why the window holds no bucket, in words, where it holds none.
         service_time: What the service's clock says, Unix seconds; None where it did not answer yet.
@@ -47,7 +47,7 @@ def why_nothing(
 
 
 def _clocks(now: float | None, service_time: float | None) -> str:
-    """What to say of two clocks that differ by more than clocks do: one of them is of another day."""
+    """A note on two clocks that differ too much: one of them is set to another time."""
     if now is None or service_time is None or abs(service_time - now) < FAR:
         return ""
     return (

@@ -281,7 +281,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         """Market profiles (TPO_AGG): which time blocks visited which price; a :class:`~marketpoints.Tpo`.
 
         ``session`` is ``"daily"``, ``"weekly"``, ``"monthly"`` or a wire name; ``block_minutes`` 5, 30, 60 or 240.
-        ``block_size`` is the height of a level, about which :meth:`block_sizes` tells; None leaves it to the service.
+        ``block_size`` is the height of a level (see :meth:`block_sizes`); None leaves it to the service.
         With ``coin`` the exchange may be left out. Arguments and errors as in :meth:`points`.
         """
         return self.points(METHODS["tpo"], exchange, symbol, interval, progress=progress, **arguments)

@@ -1,4 +1,4 @@
-"""From what users type to what the engine takes. One place, so that every client and the command line agree."""
+"""Converts users' arguments for the engine, in one place for every client and the command line."""
 
 import operator
 import os
@@ -45,15 +45,15 @@ ANALYTICS: dict[str, dict[str, Any]] = {row["method"]: row for row in _engine.an
 def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
     """The wire name of a data type, given by that name or by its series method's.
 
-    A name that neither is nor looks like a slip of either passes as it is: the engine judges wire names.
+    Other names that do not look like a typo of a known one pass unchanged: the engine checks wire names.
 
     Raises:
-        InvalidRequest: It is no text, or a slip of a method's name; the message has the right one.
+        InvalidRequest: It is no text, or a misspelt method's name; the message has the right one.
     """
     name = text(type, "type") or ""
     if name in METHODS:
         return METHODS[name]
-    # Wire names are upper case throughout; slips of them are the engine's to find.
+    # Wire names are upper case; the engine finds typos of them.
     if name and not name.isupper() and analytics(name) is None:
         near = _engine.closest(name.replace("-", "_"), [*METHODS, *ANALYTICS])
         if near is not None:
@@ -89,7 +89,7 @@ def names(value: Names, name: str) -> list[str]:
     """One name or several as a list; None is an empty one.
 
     Raises:
-        InvalidRequest: The value holds something else than texts, or nothing: a list that came out empty by a slip
+        InvalidRequest: The value holds something else than texts, or nothing: a list that is empty by mistake
             would ask for everything.
     """
     if value is None:
@@ -159,7 +159,7 @@ def interval_name(value: Interval | None) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
-    # A plain number would be seconds here and minutes elsewhere.
+    # A plain number could be seconds or minutes.
     seconds = None if isinstance(value, (int, float)) else to_duration(value, "interval")
     known = {length: short for _, short, length in _engine.intervals()}
     if seconds in known:
@@ -190,7 +190,7 @@ def folder(value: Any) -> str:
 
 
 def new_folder(value: Any, name: str) -> str:
-    """The path of a folder that need not be there yet.
+    """The path of a folder that need not exist yet.
 
     Raises:
         InvalidRequest: The value is no path.
@@ -202,7 +202,7 @@ def new_folder(value: Any, name: str) -> str:
 
 
 def path_text(value: Any, name: str) -> str:
-    """The path of a file or folder that should be there.
+    """The path of an existing file or folder.
 
     Raises:
         InvalidRequest: The value is no path; or it looks like none and nothing is there: it is not shown, since it may
@@ -218,7 +218,7 @@ def path_text(value: Any, name: str) -> str:
 
 
 def _path(value: Any) -> str | None:
-    """The text of a path; None of what is none, and of one in bytes."""
+    """The text of a path; None for anything else, and for one in bytes."""
     try:
         path = os.fspath(value)
     except TypeError:
@@ -329,7 +329,7 @@ def between(value: Any, name: str, least: int, most: int) -> int:
         number = least - 1
     if least <= number <= most:
         return number
-    # A bound of the machine's says nothing to people, unless it is what was passed.
+    # A technical bound is not helpful in a message, unless it was passed.
     bounds = f"from {least} to {most}" if most < 2**31 or number > most else f"of {least} or more"
     raise InvalidRequest(f"{name}: {redacted(value)} is not a whole number {bounds}")
 
@@ -352,7 +352,7 @@ def number(value: Any, name: str) -> float | None:
     if value is None:
         return None
     try:
-        # NumPy turns times and durations into numbers of whatever unit they are in.
+        # NumPy converts times and durations to numbers in their own unit.
         if not isinstance(value, (bool, str)) and getattr(getattr(value, "dtype", None), "kind", "") not in ("m", "M"):
             return float(value)
     except (TypeError, ValueError):
@@ -361,7 +361,7 @@ def number(value: Any, name: str) -> float | None:
 
 
 def _of_type(value: object) -> str:
-    """A value and its type; of what may be a secret the type alone."""
+    """A value and its type; only the type if it may be a secret."""
     shown, kind = redacted(value), type(value).__name__
     return shown if kind in shown else f"{shown} of type {kind}"
 

@@ -1,4 +1,4 @@
-"""What time it is for a client, where the machine's clock does not tell: a local service may live in another year."""
+"""A client's clock where it differs from the machine's: a local service may run in another year."""
 
 import math
 import os
@@ -27,7 +27,7 @@ class OffsetClock:
 
 
 def offset(now: float, speed: float) -> float:
-    """What a clock of that speed that says ``now`` is off the machine's, times the speed: seconds."""
+    """The offset in seconds, at that speed, of a clock that now says ``now``."""
     return now - speed * time.time()
 
 

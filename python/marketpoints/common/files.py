@@ -1,4 +1,4 @@
-"""Files that users name for output: a link stays, what is no file is not written over, nothing is half-written."""
+"""Output files named by users: links are followed, only files are overwritten, and writes are atomic."""
 
 import stat
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def unfinished(place: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: "str | os.PathLike[str]", content: bytes) -> None:
-    """Writes a file that appears whole or not at all.
+    """Writes a file atomically.
 
     Raises:
         InvalidRequest: As :func:`destination`, or it cannot be written.

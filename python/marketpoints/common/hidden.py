@@ -1,4 +1,4 @@
-"""What no output may show: keys, passwords and credentials, wherever local variables or attributes are listed."""
+"""Keeps keys, passwords and credentials out of output, wherever local variables or attributes are listed."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ __all__ = ["Hidden", "hidden_text", "hide_locals", "redacted", "redacted_path"]
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
 
-#: Texts that are shown whole: words such as a tier's name, and what is too short for a key.
+#: Texts that are shown in full: words such as a tier's name, and what is too short for a key.
 WORD, LONGEST_WORD, LONGEST = re.compile(r"[A-Za-z]?[a-z]+([_-][a-z]+)*|[A-Z]+"), 16, 7
 #: And times: numbers with signs between them.
 TIME = re.compile(r"\d{1,14}|(?=.*[-:./])[0-9TZ :.,+/-]{1,40}")
@@ -29,7 +29,7 @@ ENDING = re.compile(r"[^/\\]\.[A-Za-z]{2,7}$")
 
 
 class Hidden(Generic[Value]):
-    """A value that stands in no ``repr``, no attribute and no pickle.
+    """A value that is in no ``repr``, no attribute and no pickle.
 
     Tracebacks with locals, error reporters and debuggers list the variables of every frame on the way to an error. A
     function that is given a secret wraps it first and deletes its own name of it.
@@ -38,7 +38,7 @@ class Hidden(Generic[Value]):
     __slots__ = ("reveal",)
 
     def __init__(self, value: Value) -> None:
-        # In a closure: what lists attributes finds a function.
+        # In a closure: listing the attributes shows a function.
         self.reveal: Callable[[], Value] = lambda: value
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ def hide_locals(work: Made) -> Made:
         except BaseException as error:
             clear_frames(error, before)
             raise
-        # That error has the whole text in it.
+        # That error contains the full text.
         raise InvalidRequest("an argument is a text that is no Unicode: it has half of a surrogate pair in it")
 
     return hidden_call  # type: ignore[return-value] # of the same arguments

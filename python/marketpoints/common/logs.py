@@ -1,4 +1,4 @@
-"""What the client tells Python's ``logging``: the logger ``marketpoints``, one record for each attempt.
+"""The client's records in Python's ``logging``: the logger ``marketpoints``, one record for each attempt.
 
 DEBUG is an attempt that succeeded or was refused for good (the caller learns that anyway), WARNING one that is made
 again, and notices such as a budget that is not shared for now. INFO says why an answer may hold no rows. Records of
@@ -41,7 +41,7 @@ def note(message: str) -> None:
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warns whoever called into the package: the line shown is theirs."""
+    """Warns with the line of the caller outside of the package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
         level, frame = level + 1, frame.f_back

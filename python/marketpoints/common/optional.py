@@ -1,4 +1,4 @@
-"""Packages that are used when they are there: one table of what they are called and which extra brings them."""
+"""Optional packages: a table of their names and of the extras that install them."""
 
 import importlib
 from typing import Any
@@ -33,7 +33,7 @@ def load(module: str) -> Any:
     except ModuleNotFoundError as problem:
         package = module.partition(".")[0]
         if problem.name is None or problem.name.partition(".")[0] != package:
-            raise  # it is there, and something that it needs itself is not
+            raise  # it is installed, but something that it needs is not
         hint = f"this needs {package}, which is not installed: pip install 'marketpoints[{EXTRAS[package]}]'"
         raise MissingDependencyError(hint) from None
 

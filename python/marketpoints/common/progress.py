@@ -1,4 +1,4 @@
-"""How far a call is: a bar, a line, or the caller's own function."""
+"""Progress of a call: a bar, a line, or the caller's own function."""
 
 import math
 import sys
@@ -74,7 +74,7 @@ def describe(
     left: float,
     under_way: str = "",
 ) -> str:
-    """How far a call is, in words."""
+    """Describes the progress of a call."""
     parts = [f"weight {weight_done:,}/{weight:,}", f"{done:,}/{total:,} requests", f"{rows:,} rows"]
     if waiting > 0:
         parts.append(f"waiting {math.ceil(waiting):,} s for budget")

@@ -1,4 +1,4 @@
-"""What frames, pictures and clients need of the classes above them: less than those are; imports run one way."""
+"""Protocols of what frames, pictures and clients need from classes above them, so that imports run one way."""
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -45,7 +45,7 @@ class ClientLike(Protocol):
 
 
 class FrameSource(Protocol):
-    """What becomes a frame."""
+    """Something that can become a frame."""
 
     @property
     def id(self) -> SeriesId:
@@ -60,11 +60,11 @@ class FrameSource(Protocol):
 
 
 class DatedFrameSource(FrameSource, Protocol):
-    """What becomes a frame that tells when its rows were known."""
+    """Something that can become a frame with the times at which its rows were known."""
 
     @property
     def asked_at(self) -> "np.datetime64 | None":
-        """When it was asked for."""
+        """The time of the query."""
 
     @property
     def is_known_at_once(self) -> bool:
@@ -75,7 +75,7 @@ class DatedFrameSource(FrameSource, Protocol):
 
 
 class Drawable(Protocol):
-    """What is drawn over time."""
+    """Something that is drawn over time."""
 
     @property
     def id(self) -> SeriesId:
@@ -110,7 +110,7 @@ class Drawable(Protocol):
 
 
 class DrawableLadder(Drawable, Protocol):
-    """What has prices in every row."""
+    """Something with prices in every row."""
 
     @property
     def prices(self) -> Any:

@@ -39,7 +39,7 @@ __all__ = [
 
 
 class CommonArguments(TypedDict, total=False):
-    """What every series method takes by name; :meth:`marketpoints.Client.points` says what each is."""
+    """Keyword arguments of every series method; :meth:`marketpoints.Client.points` says what each is."""
 
     start: Time | None
     end: Time | None
@@ -58,7 +58,7 @@ class FundingArguments(CommonArguments, total=False):
 
 
 class SummedArguments(FundingArguments, total=False):
-    """Of what adds up over exchanges and has a value in USD."""
+    """For types that add up over exchanges and have a value in USD."""
 
     usd: bool
 
@@ -117,7 +117,7 @@ class QueryArguments(CandleArguments, total=False):
 #: The protocol's table: what the values of an argument are (``text``, ``flag``, ``whole``, …), and what it means.
 PARAMETERS = {argument: (kind, about) for argument, kind, about in _engine.points_parameters()}
 
-#: Arguments that the engine takes in kinds of their own, by the name it has for them.
+#: Arguments that are not passed to the engine as text, by the engine's name.
 TYPED_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "start": ("start", lambda value: to_unix(value, "start")),
     "end": ("end", lambda value: to_unix(value, "end")),
@@ -129,7 +129,7 @@ TYPED_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "extra": ("extra", pairs),
     "max_weight": ("max_weight", weight_bound),
 }
-# The others are shown as texts, by their kind in the table.
+# The others are passed as text, by their kind in the table.
 _SPELLED: dict[str, Callable[[Any, str], str | None]] = {
     "text": text,
     "flag": lambda value, name: "true" if flag(value, name) else None,
@@ -185,7 +185,7 @@ def build_query(
 
 
 def _check_edges(typed: dict[str, Any]) -> None:
-    """Windows of an archive are given in nanoseconds; a client's end may lie anywhere, since the present ends it."""
+    """Windows of an archive are limited by nanoseconds; a client's end may be any time, because now limits it."""
     for name in ("start", "end"):
         seconds = typed.get(name)
         if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:

@@ -1,4 +1,4 @@
-"""What was likely meant by a name that nobody knows, for messages."""
+"""Suggestions for unknown names, for messages."""
 
 __all__ = ["did_you_mean"]
 

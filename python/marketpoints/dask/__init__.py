@@ -6,5 +6,5 @@ __all__ = ["sync"]
 
 
 def __dir__() -> list[str]:
-    """What users use."""
+    """The public names."""
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""The run of a universe on a cluster: what the driver hands out, and what came of it."""
+"""The run of a universe on a cluster: the driver distributes pieces and collects the results."""
 
 import os
 import uuid
@@ -28,7 +28,7 @@ __all__ = ["sync"]
 
 #: Seconds after which an archive's lock counts as left behind, where the archive does not say.
 LEASE = 10.0
-#: What a worker shares with others when it has no other word for it.
+#: A worker's budget scope by default.
 ALONE = {"process": "each worker process", "machine": "each machine"}
 
 
@@ -92,7 +92,7 @@ def sync(
 
     Returns:
         What became of each series. Requests, weight and rows are those of pieces that came to an end: what a worker
-        had kept before it died is kept, and counted by nobody.
+        had archived before it died stays archived, but is not counted in the report.
 
     Raises:
         InvalidRequest: As :meth:`Archive.sync_all`; or there is no cluster, the workers would not share one budget, or
@@ -114,22 +114,22 @@ def sync(
         run = Run(planned, on_progress, lambda: driver.budget)
         driver = _Driver(distributed, cluster, config, run)
         driver.follow()
-    # Of each series its name alone: a worker looks what the archive has of it.
+    # Only the names of series: a worker counts their rows in the archive.
     parts = [Part(part.wanted, part.window) for part in planned._parts]
     return run.report(_asked(cluster, "rows", worker.rows, config, parts))
 
 
 class _Driver:
-    """Hands out as many pieces as the workers have threads, and takes what came of them."""
+    """Submits as many pieces as the workers have threads, and collects the results."""
 
     def __init__(self, distributed: Any, cluster: Any, config: RunConfig, run: Run) -> None:
         self._distributed, self._cluster, self._config, self._run = distributed, cluster, config, run
         self._pieces: dict[Any, Piece] = {}
-        #: What a worker last saw of the budget.
+        #: The budget in a worker's latest report.
         self.budget: Budget | None = None
 
     def follow(self) -> None:
-        """Does all of the run, or raises what ended it."""
+        """Completes the run, or raises the error that ended it."""
         try:
             futures = self._distributed.as_completed(list(self._more()))
             for future in futures:
@@ -144,12 +144,12 @@ class _Driver:
                     futures.add(one)
         except BaseException as error:
             self._run.end(error)
-            # What is under way ends by itself, since nobody can interrupt it; what waits is not begun.
+            # Running pieces end by themselves, since it cannot be interrupted; what waits is not started.
             self._cluster.cancel(list(self._pieces), force=True)
             raise
 
     def _more(self) -> Iterator[Any]:
-        """Further pieces, as long as there are threads for them; workers come and go."""
+        """Submits further pieces while there are threads for them; workers may join and leave."""
         slots = max(1, sum(self._cluster.nthreads().values()))
         while len(self._pieces) < slots and (piece := self._run.schedule.take()) is not None:
             self._run.started(piece)
@@ -163,13 +163,13 @@ class _Driver:
             report: PieceReport = future.result()
         except self._distributed.KilledWorker as error:
             deaths = error.allowed_failures + 1
-            reason = f"workers died while they were at it, {deaths} in a row; their logs may tell why"
+            reason = f"workers died during it, {deaths} in a row; see their logs for the reason"
             return PieceReport(piece.series, piece.requests, "failed", reason=reason)
         return report
 
 
 def _asked(cluster: Any, what: str, work: Any, config: RunConfig, *arguments: Any) -> Any:
-    """What a worker answers."""
+    """The result of a function on a worker."""
     name = f"marketpoints-{what}-{config.run}"
     return cluster.submit(work, config, *arguments, key=name, pure=False).result()
 
@@ -194,7 +194,7 @@ def _run_config(
     settings: Hidden[Mapping[str, Any]],
     budget: Hidden[str | None],
 ) -> RunConfig:
-    """What travels with every piece.
+    """The configuration that is sent with every piece.
 
     Raises:
         InvalidRequest: Something secret would.
@@ -228,7 +228,7 @@ def _run_config(
 
 
 def _check_budget(cluster: Any, config: RunConfig) -> None:
-    """Refuses a run in which each worker, or each machine, would spend the whole budget by itself."""
+    """Refuses a run in which each worker, or each machine, would spend the full budget by itself."""
     workers = list(cluster.nthreads())
     machines = {address.rpartition(":")[0] for address in workers}
     if len(workers) < 2:
@@ -238,6 +238,6 @@ def _check_budget(cluster: Any, config: RunConfig) -> None:
     alone = "process" if "process" in shared else "machine" if "machine" in shared and len(machines) > 1 else None
     if alone is not None:
         raise InvalidRequest(
-            f"budget: {ALONE[alone]} would spend the whole of it ({len(workers)} workers on {len(machines)} machines); "
+            f"budget: {ALONE[alone]} would spend all of it ({len(workers)} workers on {len(machines)} machines); "
             f"name a Redis, such as redis://host:6379/0, or set {worker.BUDGET} where the workers run"
         )

@@ -54,7 +54,7 @@ def explorer_of(
     window: tuple[Time, Time] | None,
     prices: tuple[float, float] | None,
 ) -> Explorer:
-    """An explorer of a ground that was made already, of which ``more`` brings what is not loaded.
+    """An explorer of an existing base layer; ``more`` loads what is missing.
 
     Raises:
         Error: As of :func:`explore`.
@@ -67,14 +67,14 @@ def explorer_of(
 
 
 def _every(shown: Any, over: Iterable[object] | object) -> list[Any]:
-    """What is to be shown and what is to lie over it, each by itself."""
+    """The result to show and the results to draw over it."""
     if over is None:
         return [shown]
     return [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])]
 
 
 def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
-    """What is below, and what lies over it.
+    """The base layer, and the layers over it.
 
     Raises:
         SelectionError: Something has no prices, is of another market, or there are two of a kind.
@@ -112,14 +112,14 @@ def _role(one: Drawable) -> str:
 
 
 def _sized(ground: Ground, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call for more; an order book's block size is the height of its levels."""
+    """The arguments for loading more; an order book's block size is the height of its levels."""
     if ground.shown.id.type != "BLOCK_BOOK_SNAPSHOT_AGG" or "block_size" in arguments or not ground.step:
         return arguments
     return {**arguments, "block_size": float(f"{ground.step:.9g}")}
 
 
 def _view(ground: Ground, window: tuple[Time, Time] | None, prices: tuple[float, float] | None) -> View:
-    """The view to begin with, as asked.
+    """The initial view, as given.
 
     Raises:
         InvalidRequest: It is none, or lies beside what there is.

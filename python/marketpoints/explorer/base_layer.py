@@ -1,4 +1,4 @@
-"""What the explorer shows below everything else: a heatmap or candles, in stretches that were loaded one by one."""
+"""The lowest layer of the explorer: a heatmap or candles, in parts that were loaded one by one."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ COLUMNS = 128
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A stretch that was loaded.
+    """A loaded part.
 
     Attributes:
         shown: The result.
@@ -43,13 +43,13 @@ class Part:
 
     @classmethod
     def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
-        """A result; without a window that of its rows and of what was asked for.
+        """A result; by default, its window is that of its rows and of the query.
 
         ``step`` is the height of a level, where other parts know it better than one of few levels.
         """
         starts, ends = moments(shown)
         if window is None:
-            # What was asked for and has no row is not there: it is loaded, and not to be paid for again.
+            # A requested time without rows counts as loaded, and is not paid for again.
             asked = shown.requested
             edges = [] if asked is None else [int(edge.astype("int64")) for edge in asked]
             edges += [int(starts[0]), int(ends[-1])] if len(starts) else []
@@ -68,7 +68,7 @@ class Ground:
         self.parts: tuple[Part, ...] = (Part.of(shown),)
         self.has_levels = not is_candles(shown)
         self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
-        # What liquidates at several prices of a pixel adds up; of a book the walls are to be seen.
+        # Liquidations at several prices of a pixel add up; of a book the largest levels are shown.
         self.adds_up = shown.id.type == "VENUE_LIQUIDATION_AGG"
         self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
 
@@ -88,14 +88,14 @@ class Ground:
 
     @property
     def beside(self) -> str:
-        """What :meth:`resting` counts, in words; nothing of candles."""
+        """The label of :meth:`resting`'s volume; empty for candles."""
         if self.adds_up:
             return "liquidated volume"
         return "mean resting volume" if self.has_levels else ""
 
     @property
     def window(self) -> tuple[int, int]:
-        """What is loaded, Unix nanoseconds."""
+        """The loaded window, Unix nanoseconds."""
         parts = self.parts
         return parts[0].window[0], parts[-1].window[1]
 
@@ -105,16 +105,16 @@ class Ground:
         return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
 
     def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
-        """The parts of which a picture of so many pixels across is made, in the order of time."""
+        """The parts for a picture of so many pixels across, in the order of time."""
         return self.parts
 
     def add(self, shown: Any, window: tuple[int, int]) -> None:
-        """Takes a stretch that touches what is loaded, before or after it."""
+        """Adds a part adjacent to the loaded window, before or after it."""
         part = Part.of(shown, window, self.step)
         self.parts = tuple(sorted((*self.parts, part), key=lambda one: one.window))
 
     def drop_beyond(self, window: tuple[int, int], most: int) -> None:
-        """Forgets what lies farthest from a window at the ends, while there are more levels than ``most``."""
+        """Drops the parts farthest from a window, while there are more levels than ``most``."""
         while self.levels > most and len(self.parts) > 1:
             before = window[0] - self.parts[0].window[1]
             after = self.parts[-1].window[0] - window[1]
@@ -123,7 +123,7 @@ class Ground:
             self.parts = self.parts[1:] if before >= after else self.parts[:-1]
 
     def raster(self, view: View, size: tuple[int, int], side: str) -> "npt.NDArray[np.float32]":
-        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` returns them.
 
         Levels that share a pixel: the largest; of a liquidation heatmap their sum (``"stack"``).
         """
@@ -148,7 +148,7 @@ class Ground:
     def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
         """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
 
-        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not told
+        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not known
         apart all of it is ``bids``, and ``asks`` is None.
         """
         import numpy as np
@@ -179,13 +179,13 @@ class Ground:
         """Closes or mid prices by columns of pixels."""
         import numpy as np
 
-        # Where there is nothing at all, any part says so.
+        # If no part has any, the result of any part is right.
         seen = self.seen((start, end), width) or self.parts[:1]
         several = [part.trace.columns(start, end, width) for part in seen]
         return {name: np.concatenate([each[name] for each in several]) for name in several[0]}
 
     def candles(self, start: int, end: int, width: int) -> dict[str, Any] | None:
-        """Candles, where they are wide enough to be drawn."""
+        """Candles, if they are wide enough to be drawn."""
         import numpy as np
 
         several = [candles_between(part.shown, start, end, width) for part in self.parts]
@@ -195,14 +195,14 @@ class Ground:
         return {name: np.concatenate([each[name] for each in found]) for name in found[0]}
 
     def home(self) -> View:
-        """The view to begin with: all that is loaded and has rows, and the prices around the market."""
+        """The initial view: all loaded rows, and the prices around the market."""
         if not len(self):
             return self.window, (0.0, 1.0)
         window, prices = self._rows(), self._around()
         return window, prices if math.isfinite(prices[1] - prices[0]) and prices[0] < prices[1] else (0.0, 1.0)
 
     def _rows(self) -> tuple[int, int]:
-        """From the first row to the last; what holds no row where nothing happened is shown as it was asked for."""
+        """From the first row to the last; types without rows where nothing happened show the requested window."""
         traces = [part.trace for part in self.parts if len(part.trace.starts)]
         return self.window if self.adds_up else (int(traces[0].starts[0]), int(traces[-1].ends[-1]))
 

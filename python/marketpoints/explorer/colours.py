@@ -1,4 +1,4 @@
-"""Volumes as colours in a byte each: what the explorer sends. Needs no matplotlib."""
+"""Volumes as colours of one byte each, as the explorer sends them. Needs no matplotlib."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -18,14 +18,14 @@ __all__ = ["EMPTY", "FIRST", "NONE", "NORMS", "Scale", "palette", "scale"]
 NONE, EMPTY, FIRST = 0, 1, 2
 COLOURS = 256 - FIRST
 NORMS = ("quantile", "log", "linear")
-#: Bits of a float32 below those that decide its colour. Edges of colours have zeros there: within 0.05 % of what they
-#: should be, and a colour is then found by one look into a table of all the upper bits.
+#: Low bits of a float32 that do not affect its colour. Edges of colours have zeros there: within 0.05 % of their exact
+#: values, and a colour is then one look-up in a table by the upper bits.
 LOW = 13
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What a volume's colour is.
+    """Maps volumes to colours.
 
     Attributes:
         lower: The least volume of each byte, float32 (256,), ascending; 0 up to and with the first colour.
@@ -36,7 +36,7 @@ class Scale:
     table: "npt.NDArray[np.uint8]"
 
     def bytes_of(self, volumes: "npt.NDArray[np.float32]") -> "npt.NDArray[np.uint8]":
-        """Each pixel's byte; NaN is no snapshot, and what is not more than 0 no level."""
+        """Each pixel's byte; NaN means no snapshot, and 0 or less no level."""
         import numpy as np
 
         found: npt.NDArray[np.uint8] = self.table[np.ascontiguousarray(volumes).view(np.uint32) >> np.uint32(LOW)]
@@ -73,10 +73,10 @@ def scale(norm: str, levels: Any) -> Scale:
         edges = edges[:0]
     middle = FIRST + COLOURS // 2
     count = len(edges) + 1
-    # Of fewer steps than colours the first and the last have the colours of the ends.
+    # With fewer steps than colours, the first and the last have the colours of the ends.
     steps = FIRST + (np.round(np.linspace(0, COLOURS - 1, count)) if count > 1 else np.array([COLOURS // 2]))
     steps = steps.astype(np.uint8)
-    uppers = (np.arange(2**18, dtype=np.uint32) << np.uint32(LOW)).view(np.float32)  # those of no sign
+    uppers = (np.arange(2**18, dtype=np.uint32) << np.uint32(LOW)).view(np.float32)  # positive ones
     table = np.full(2**19, EMPTY, dtype=np.uint8)
     table[: 2**18] = steps[np.searchsorted(edges, uppers, side="right")]
     table[0] = EMPTY
@@ -94,7 +94,7 @@ def scale(norm: str, levels: Any) -> Scale:
 
 
 def _rounded(edges: Any) -> Any:
-    """Numbers as float32 with zeros in the bits that decide no colour."""
+    """Numbers as float32 with zeros in the bits that do not affect the colour."""
     import numpy as np
 
     bits = edges.astype(np.float32).view(np.uint32)
@@ -106,7 +106,7 @@ def _rounded(edges: Any) -> Any:
 def palette(name: str, side: str) -> bytes:
     """The colours of the bytes: 256 × red, green, blue and opacity, 1 kB.
 
-    Where both sides are told apart the lower half is for bids and the upper half for asks.
+    Where both sides are known the lower half is for bids and the upper half for asks.
 
     Args:
         name: ``dark`` or ``light``.

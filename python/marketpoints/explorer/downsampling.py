@@ -1,4 +1,4 @@
-"""What lies over the pixels, thinned to what a picture of some width can show."""
+"""Layers reduced to what a picture of some width can show."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +12,9 @@ from ..plots.overlays import middles, prices_at
 
 __all__ = ["Bubbles", "Trace", "candles_between", "nearby"]
 
-#: Pixels that a bucket needs for a candle.
+#: Fewest pixels per bucket at which candles are drawn.
 CANDLE = 4.0
-#: Sides in pixels of the squares whose bubbles are one: the smallest that leaves no more than so many of them.
+#: Sizes in pixels of the squares whose bubbles are merged: the smallest that leaves at most so many bubbles.
 SQUARES, MOST_BUBBLES = (8.0, 16.0, 32.0), 4_000
 
 
@@ -48,7 +48,7 @@ class Trace:
         return cls(starts, ends, values, values, values)
 
     def columns(self, start: int, end: int, width: int) -> dict[str, Any]:
-        """The line in so many columns of pixels: of each its time in milliseconds, lowest, highest and last value.
+        """The line in so many columns of pixels: for each its time in milliseconds, lowest, highest and last value.
 
         A column without a row after one that has some is kept once, with NaN: the line breaks there.
         """
@@ -67,7 +67,7 @@ class Trace:
         column = np.floor((middle - start) * (width / span)).astype(np.int64)
         firsts = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
         lasts = np.append(firsts[1:], len(middle)) - 1
-        # A row that is missing before a column's first one breaks the line, where one would see it.
+        # A missing row before a column's first one breaks the line, if it is wide enough to be seen.
         holes = np.append(False, starts[1:] - ends[:-1] >= np.maximum((ends - starts)[1:] / 2, span / width))[firsts]
         kept = {
             "t": middle[lasts] / 1e6,
@@ -104,7 +104,7 @@ class Bubbles:
 
     Attributes:
         moments: Middle of each one's bucket, int64 nanoseconds, ascending.
-        prices: Its price, as far as candles or a book tell it; never NaN.
+        prices: Its price, from candles or a book; never NaN.
         amounts: What was liquidated, float64.
         sold: Whether it is a SELL.
         worth: Amount × price, or the amount where that is in USD: the area.
@@ -118,7 +118,7 @@ class Bubbles:
 
     @classmethod
     def of(cls, liquidations: list[Drawable], ground: list[Drawable]) -> "Bubbles":
-        """Those of the sides of a market, at the high of their moment for BUY, at the low for SELL."""
+        """From the sides of a market, at the high of their moment for BUY, at the low for SELL."""
         import numpy as np
 
         parts: list[list[Any]] = [[], [], [], [], []]
@@ -138,7 +138,7 @@ class Bubbles:
 
     @cached_property
     def most(self) -> float:
-        """The largest worth: the same at every zoom."""
+        """The largest value: the same at every zoom."""
         return float(self.worth.max()) if len(self.worth) else 0.0
 
     def squares(self, view: tuple[tuple[int, int], tuple[float, float]], size: tuple[int, int]) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class Bubbles:
             return dict.fromkeys(("t", "price", "amount", "worth", "sold"), np.array([]))
         column, row = np.floor(when / across).astype(np.int64), np.floor(price / up).astype(np.int64)
         column, row = column - column.min(), row - row.min()
-        # The view holds some ten thousand squares at most: a sum for each takes one pass, and no sorting.
+        # The view has some ten thousand squares at most: sums for all take one pass, without sorting.
         place = (column * (int(row.max()) + 1) + row) * 2 + sold
         worths = np.bincount(place, worth)
         filled = np.flatnonzero(worths)
@@ -206,7 +206,7 @@ def nearby(profile: Any, start: int, end: int, prices: tuple[float, float], rows
             profile.levels,
             starts,
             ends,
-            # Whole buckets, so that no part of one is cut off by the view's edge.
+            # Complete buckets, so that none is cut by the view's edge.
             window=(int(starts[first]), int(ends[last - 1])),
             prices=prices,
             size=(1, rows),

@@ -1,4 +1,4 @@
-"""The explorer as users hold it."""
+"""The explorer that users get."""
 
 import os
 from io import BytesIO
@@ -17,7 +17,7 @@ __all__ = ["Explorer"]
 
 
 class Explorer:
-    """What ``explore()`` gives: a notebook shows it as the last expression of a cell, or by ``display``.
+    """The result of ``explore()``: a notebook shows it as the last expression of a cell, or by ``display``.
 
     Beside the view stands a static picture, which is what programs show that run no code, such as GitHub.
 
@@ -56,7 +56,7 @@ class Explorer:
         return small.getvalue()
 
     def to_html(self, path: str | os.PathLike[str]) -> Path:
-        """Writes one self-contained file: it asks nothing of any network, and is zoomed as far as it has pixels.
+        """Writes one self-contained file that needs no network, and can be zoomed as far as it has pixels.
 
         Args:
             path: The file; one that is there is replaced, one that a link leads to as well.
@@ -76,7 +76,7 @@ class Explorer:
         return place
 
     def close(self) -> None:
-        """Closes the view and frees what it holds; of several outputs that show it all are closed."""
+        """Closes the view in all outputs that show it, and frees its memory."""
         self.widget.close()
 
     @safe_repr

@@ -1,4 +1,4 @@
-"""A thread that does the newest of what it is asked, and is there only while there is something to do."""
+"""A thread that runs only the latest job, and ends when there is none."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Job = TypeVar("Job")
 
 
 class Newest(Generic[Job]):
-    """Work of which only the latest order counts: what waits when another comes is dropped.
+    """Runs only the latest job: one that is still waiting when another arrives is dropped.
 
     No daemon: the interpreter waits for the job at hand, a picture, so that none is cut off within the engine.
     """
@@ -24,16 +24,16 @@ class Newest(Generic[Job]):
 
     @property
     def has_newer(self) -> bool:
-        """Whether the job at hand is out of date, or nobody waits for it any more."""
+        """Whether the current job is outdated, or no longer waited for."""
         return self._closed or bool(self._waiting)
 
     def has_time(self, seconds: float) -> bool:
-        """Whether nothing newer comes for so long; tells at once when it does."""
+        """Waits for a newer job for so long; returns whether none came."""
         with self._lock:
             return not self._lock.wait_for(lambda: self.has_newer, seconds)
 
     def ask(self, job: Job) -> None:
-        """Does a job as soon as the one at hand is done, unless another comes before."""
+        """Runs a job after the current one, unless another arrives before."""
         with self._lock:
             if self._closed:
                 return
@@ -44,13 +44,13 @@ class Newest(Generic[Job]):
                 self._thread.start()
 
     def close(self) -> None:
-        """Drops what waits, and takes nothing more; does not wait for the job at hand."""
+        """Drops the waiting job, and accepts no more; does not wait for the current one."""
         with self._lock:
             self._closed, self._waiting = True, []
             self._lock.notify_all()
 
     def join(self, seconds: float | None = None) -> None:
-        """Waits until there is nothing to do."""
+        """Waits until there is no job."""
         with self._lock:
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -66,6 +66,6 @@ class Newest(Generic[Job]):
             try:
                 self._work(job)
             except BaseException:
-                with self._lock:  # the next order finds no thread, and starts one
+                with self._lock:  # the next job starts a new thread
                     self._thread = None
                 raise

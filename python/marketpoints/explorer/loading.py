@@ -1,4 +1,4 @@
-"""Past the loaded window: read from an archive for nothing, or bought from the service for a weight shown before."""
+"""Loads more than the initial window: from an archive at no cost, or from the service for a weight shown before."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
@@ -10,7 +10,7 @@ from .base_layer import Ground, View
 
 __all__ = ["Beyond", "Buys", "More", "Reads"]
 
-#: Levels, or candles, that an explorer keeps; and those that one stretch may bring.
+#: Most levels, or candles, that an explorer keeps, and most of one part.
 MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
 
 
@@ -32,21 +32,21 @@ class Reads(Protocol):
 
 
 class More(Protocol):
-    """Where what is not loaded comes from."""
+    """Loads missing parts."""
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """Loads what a view needs and costs nothing, or offers it; returns the message for the page."""
+        """Loads what a view lacks if it is free, else offers it; returns the message for the page."""
 
     def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Loads what was offered; returns the message for the page."""
 
 
 class Beyond:
-    """Where more of a result comes from.
+    """Loads more of a result.
 
     Args:
         shown: The result: what it is of says what to ask.
-        client: A blocking client, which is asked for what each stretch weighs, and for the stretch when told so.
+        client: A blocking client, which plans the weight of each stretch, and downloads it on request.
         archive: An archive, which is read without asking.
         arguments: Further arguments of the call, such as ``block_size``.
 
@@ -67,7 +67,7 @@ class Beyond:
         self._id = shown.id
         self._calls = list(_calls(shown, arguments))
         if not self._calls:
-            raise InvalidRequest("what this result is of is not told, so no more of it can be asked for")
+            raise InvalidRequest("the identity of this result is not known, so no more of it can be loaded")
         if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
             raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
         self._seconds = next((length for wire, _, length in _engine.intervals() if wire == self._id.interval), 60)
@@ -76,7 +76,7 @@ class Beyond:
         self._not_kept: set[tuple[int, int]] = set()
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """What of a view is not loaded: read from the archive, or offered; None where there is nothing to send."""
+        """Loads a view's missing parts from the archive, or offers them; None if there is nothing to send."""
         missing = self.missing(ground, view[0])
         if not missing:
             return {"kind": "offer", "offer": 0}
@@ -93,7 +93,7 @@ class Beyond:
         return self._offer(missing)
 
     def missing(self, ground: Ground, window: tuple[int, int]) -> list[tuple[int, int]]:
-        """The stretches, in Unix seconds on bucket starts, that touch what is loaded and cover a window with it."""
+        """The missing parts, adjacent to the loaded window, that cover a window with it, in Unix seconds."""
         grid = self._seconds
         there = ground.window[0] // SECOND, -(-ground.window[1] // SECOND)
         start, end = window[0] // SECOND // grid * grid, -(-window[1] // SECOND // grid) * grid
@@ -107,7 +107,7 @@ class Beyond:
         return "more than fits in memory lies past the loaded window: zoom in to load a part of it"
 
     def _read(self, ground: Ground, window: tuple[int, int]) -> bool:
-        """Reads a stretch from the archive; False where it was never asked for."""
+        """Reads a part from the archive; False if it was never downloaded."""
         for call, named in self._calls:
             try:
                 answer = self._archive.read(*call, start=window[0], end=window[1], **named)
@@ -119,7 +119,7 @@ class Beyond:
         return False
 
     def _own(self, answer: Any) -> Any:
-        """The series of an answer that is shown: a call for several markets brings others beside it."""
+        """The shown series of an answer: a call for several markets returns others too."""
         return next((one for one in answer if one.id == self._id), None) or answer.only
 
     def _offer(self, missing: list[tuple[int, int]]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Beyond:
         }
 
     def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
-        """Loads what was offered, for no more than was offered; an offer is taken once.
+        """Loads an offer, for no more than its weight; each offer is accepted once.
 
         Raises:
             Error: As of the client's call, where nothing was loaded.
@@ -162,14 +162,14 @@ class Beyond:
             except Error as problem:
                 if not loaded:
                     raise
-                note(str(problem))  # what came before it is shown
+                note(str(problem))  # parts loaded before it are shown
             else:
                 loaded = True
         return {"kind": "loaded"}
 
 
 def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Calls that bring more of a result: the one for it alone, which weighs least, and the one that brought it.
+    """Calls that load more of a result: for its market alone, which weighs least, and as in the original query.
 
     By the second an archive keeps it, where more was asked for at once.
     """

@@ -1,4 +1,4 @@
-"""What the explorer's page asks, and what it gets: messages in, messages with binary buffers out."""
+"""Answers the requests of the explorer's page: messages in, messages with binary buffers out."""
 
 import math
 from collections import deque
@@ -39,7 +39,7 @@ PAUSE = 0.08
 
 @dataclass(frozen=True)
 class Over:
-    """What lies over the ground.
+    """The layers over the base layer.
 
     Attributes:
         candles: Candles of the market.
@@ -56,7 +56,7 @@ class Over:
 
 @dataclass(frozen=True)
 class Asked:
-    """A picture that the page asks for.
+    """A picture requested by the page.
 
     Attributes:
         id: Its number; a later one is higher.
@@ -78,7 +78,7 @@ class Asked:
 
     @classmethod
     def of(cls, message: Mapping[str, Any], has_sides: bool) -> "Asked":
-        """One that the page sent.
+        """Parses a request of the page.
 
         Raises:
             InvalidRequest: It is malformed, or too large.
@@ -106,7 +106,7 @@ class Asked:
 
 
 class Answers:
-    """Answers a page's messages, pictures in a thread of their own; the newest picture asked for is the one made.
+    """Answers a page's messages. Pictures are made in a thread, only the latest one requested.
 
     Args:
         ground: What is below.
@@ -123,12 +123,12 @@ class Answers:
         self.pictures: Newest[Asked] = Newest(self._answer)
         self.profiles: Newest[Asked] = Newest(self._answer_profile)
         self.loads: Newest[View | None] = Newest(self._load)
-        # Offers that were taken: a view that comes after them takes no place of theirs.
+        # Accepted offers: a later view does not replace them.
         self._taken: deque[Any] = deque()
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the page knows from the start: small, for it is saved with the notebook."""
+        """The page's initial state: small, because it is saved with the notebook."""
         shown, ground = self.ground.shown, self.ground
         unit = amount_unit(shown)
         (start, end), (low, high) = self._home
@@ -158,11 +158,11 @@ class Answers:
 
     @property
     def loaded(self) -> list[float]:
-        """The window that is loaded, in milliseconds."""
+        """The loaded window in milliseconds."""
         return [edge / MILLI for edge in self.ground.window]
 
     def handle(self, message: object) -> None:
-        """Takes a message of the page. An error is sent to the page: nothing is raised."""
+        """Handles a message of the page. Errors are sent to the page, never raised."""
         try:
             if not isinstance(message, Mapping):
                 raise InvalidRequest(f"{type(message).__name__} is no message")
@@ -178,13 +178,13 @@ class Answers:
             self._send({"kind": "error", "id": number, "text": str(problem)}, [])
 
     def close(self) -> None:
-        """Makes and loads nothing more."""
+        """Stops making and loading."""
         self.pictures.close()
         self.profiles.close()
         self.loads.close()
 
     def scale(self, norm: str) -> Scale:
-        """The colours of all volumes that were given at first: more that is loaded does not change what one means."""
+        """The colour scale of the initial volumes: loading more does not change it."""
         if norm not in self._scales:
             self._scales[norm] = scale(norm, self.ground.parts[0].pixels.levels if self.ground.parts[0].pixels else [])
         return self._scales[norm]
@@ -228,14 +228,14 @@ class Answers:
                 self.loads.ask(asked.view)
 
     def _answer_profile(self, asked: Asked) -> None:
-        """Dear, and looked at last: when the view stands still. The next picture need not wait for it."""
+        """Expensive, so made only once the view stands still. The next picture does not wait for it."""
         with self._sending_errors(asked):
             if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
                 self._send_lists(_place(asked), self.profile(asked), last=True)
 
     @contextmanager
     def _sending_errors(self, asked: Asked) -> Iterator[None]:
-        """Sends the page what fails, and lets the next be made."""
+        """Sends errors to the page and continues."""
         try:
             yield
         except Error as problem:
@@ -249,13 +249,13 @@ class Answers:
 
     @property
     def _beside(self) -> str:
-        """What the profile shows; nothing where there is none."""
+        """What the profile shows; empty without one."""
         if self.over.profile is not None:
             return "traded volume"
         return self.ground.beside
 
     def lists(self, asked: Asked) -> dict[str, Any]:
-        """What lies over a picture, by name, float64 each."""
+        """The layers over a picture by name, float64 each."""
         (start, end), _ = asked.view
         wide, high = (max(1, round(size / asked.dpr)) for size in asked.size)
         found: dict[str, Any] = {}
@@ -278,7 +278,7 @@ class Answers:
         return _doubles(found)
 
     def profile(self, asked: Asked) -> dict[str, Any]:
-        """Volume by price of the buckets in view: what was traded, else what rested in the book, float64 each."""
+        """Volume by price of the visible buckets: traded, or else resting in the book, float64 each."""
         (start, end), prices = asked.view
         wide, rows = asked.size[0], max(1, round(asked.size[1] / asked.dpr))
         traded = self.over.profile
@@ -290,7 +290,7 @@ class Answers:
         return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
 
     def _load(self, view: View | None) -> None:
-        """Buys what was agreed; then looks past the loaded window: reads what costs nothing and offers the rest."""
+        """Loads accepted offers; then reads what is free beyond the loaded window and offers the rest."""
         beyond = self.beyond
         assert beyond is not None
         while self._taken:
@@ -300,12 +300,12 @@ class Answers:
             self._send_loaded(partial(beyond.look, self.ground, view))
 
     def _send_loaded(self, load: Callable[[], dict[str, Any] | None]) -> None:
-        """Loads, and tells the page what came of it."""
+        """Loads, and sends the page the result."""
         try:
             answer = load()
         except Error as problem:
             answer = {"kind": "note", "text": str(problem)}
-        except Exception as problem:  # of a client or an archive of the user's own: the page says it, nothing is lost
+        except Exception as problem:  # from the user's client or archive: shown on the page, nothing is lost
             answer = {"kind": "note", "text": f"{type(problem).__name__}: {problem}"}
         if answer is not None:
             self._send(answer | {"loaded": self.loaded}, [])
@@ -321,7 +321,7 @@ def _doubles(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _place(asked: Asked) -> dict[str, Any]:
-    """Which picture a message is of, and what that shows."""
+    """Identifies a message's picture and view."""
     (start, end), (low, high) = asked.view
     return {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
 

@@ -16,10 +16,10 @@ from .messages import MILLI, SIDES, Answers, Asked
 __all__ = ["page"]
 
 HERE = Path(__file__).parent
-#: Pixels that a page holds at most, across and up; columns of its lines; rows of its profile; candles.
+#: Limits of a page: pixels across and up, columns of lines, rows of the profile, candles.
 WIDEST, HIGHEST = 4096, 2048
 COLUMNS, ROWS, CANDLES = 8192, 512, 30_000
-# The scripts and styles that stand in the page, and nothing from anywhere else.
+# The page may only use its own scripts and styles.
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 PAGE = """<!doctype html>
@@ -48,7 +48,7 @@ body{{margin:0;padding:12px;background:#8881}}
 
 
 def page(answers: Answers) -> str:
-    """The page of what is loaded: every snapshot and level up to 4,096 × 2,048, else the largest of each pixel."""
+    """The page of the loaded data: every snapshot and level up to 4,096 × 2,048, else the largest of each pixel."""
     about = answers.about
     ground = answers.ground
     window, prices = _extent(answers)
@@ -77,14 +77,14 @@ def page(answers: Answers) -> str:
         },
         "lists": [[name, len(values), _packed(values.tobytes())] for name, values in lists.items()],
     }
-    # Within a script a text may hold everything but its end.
+    # Inside a script, only the closing tag must be escaped.
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     script = "\n".join((HERE / name).read_text("utf-8") for name in ("view.js", "still.js"))
     return PAGE.format(policy=escape(POLICY), title=escape(str(about["title"])), data=text, script=script)
 
 
 def _extent(answers: Answers) -> View:
-    """All that is loaded."""
+    """The loaded data."""
     home = answers.ground.home()
     found = [part.pixels.prices for part in answers.ground.parts if part.pixels and part.pixels.prices]
     if not found:
@@ -93,7 +93,7 @@ def _extent(answers: Answers) -> View:
 
 
 def _views(answers: Answers) -> list[View]:
-    """What there are pixels of, the widest first: everything, and where a pixel of that has several levels the market.
+    """The pictures of a page, widest first: everything and, if its pixels have several levels, the market.
 
     A book may hold levels far away, of which the pixels would be taken from those around the market.
     """
@@ -107,13 +107,13 @@ def _views(answers: Answers) -> list[View]:
 
 
 def _place(view: View) -> dict[str, float]:
-    """A view as the page takes it."""
+    """A view in the page's format."""
     (start, end), (low, high) = view
     return {"t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}
 
 
 def _size(answers: Answers, window: tuple[int, int], prices: tuple[float, float]) -> tuple[int, int]:
-    """A pixel for each bucket and level, where there are not too many."""
+    """One pixel per bucket and level, up to the limits."""
     trace = answers.ground.parts[0].trace
     bucket = int((trace.ends - trace.starts).min()) if len(trace.starts) else 1
     step = answers.ground.step or 1.0
@@ -122,7 +122,7 @@ def _size(answers: Answers, window: tuple[int, int], prices: tuple[float, float]
 
 
 def _candles(answers: Answers) -> dict[str, Any]:
-    """Every candle, whatever its width, where there are not too many."""
+    """Every candle, up to the limit."""
     import numpy as np
 
     from .downsampling import candles_between

@@ -13,7 +13,7 @@ VIEW = Path(__file__).with_name("view.js")
 
 
 class View(anywidget.AnyWidget):
-    """What JupyterLab, Notebook and VS Code show. Pixels are messages, for traits are saved with a notebook.
+    """The widget in JupyterLab, Notebook and VS Code. Pixels are messages, because traits are saved with a notebook.
 
     Args:
         about: What the page knows from the start.
@@ -33,7 +33,7 @@ class View(anywidget.AnyWidget):
             on_close(lambda _message: self.close())
 
     def close(self) -> None:
-        """Closes the channel to the page, and ends what answers it."""
+        """Closes the channel to the page, and stops answering."""
         layout = None if self.comm is None else self.layout
         super().close()
         if layout is not None:  # a widget of its own, with a channel of its own

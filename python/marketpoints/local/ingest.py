@@ -21,9 +21,9 @@ class Problem(NamedTuple):
 
     Attributes:
         file: The dump file.
-        line: Line in it, 1 is the header; 0 is the file as a whole.
+        line: Line in it, 1 is the header; 0 is the file.
         what: What is wrong, and what mends it.
-        column: Name of the column; empty for the row, or the file, as a whole.
+        column: Name of the column; empty for the row, or the file.
     """
 
     file: str
@@ -79,7 +79,7 @@ def ingest(
 
     A file that the store holds already is skipped, a changed one replaces what the old one held, a bad row is reported
     and skipped. A changed file with fewer good rows than the store holds of it is a problem in the report, and the
-    store keeps what it has. What is in the store is whole at any time. One ingest at a time changes a store: another
+    store keeps what it has. The store's files are complete at any time. One ingest at a time changes a store: another
     one waits until it has ended, logs that (WARNING, the logger ``marketpoints``), and Ctrl-C ends the wait.
 
     Args:

@@ -1,4 +1,4 @@
-"""The local service: the whole road offline, from a demo market or from one's own dumps."""
+"""The local service: everything offline, from a demo market or from one's own dumps."""
 
 import ipaddress
 import json
@@ -81,7 +81,7 @@ class LocalService:
             strict_symbols: Whether a symbol or coin that the exchange never had is 400 INVALID_SYMBOL, and a published
                 exchange that there are no data of 400 INVALID_EXCHANGE. False answers them with nothing, as the live
                 service often does. None is True for the demo market and False for a store, which holds only what was
-                put into it. An exchange that nobody knows is 400 INVALID_EXCHANGE either way.
+                put into it. An unknown exchange is 400 INVALID_EXCHANGE either way.
             any_block_size: Whether block sizes that are no multiple of the recommended one are served; else they are
                 400 with the nearest that fits.
             keep_requests: How many of the last requests :attr:`requests` has; 0 keeps none. :attr:`spent` counts all.
@@ -120,7 +120,7 @@ class LocalService:
         self._seed, self._strict_symbols = seed, strict_symbols
         # The port is another one each time, the data are not: what an archive knows the service by.
         if archive is not None:
-            # Whoever keeps its answers keeps those of the service that it is of.
+            # Its answers are archived under the name of the service that they came from.
             self._source = archive.source or ""
         else:
             self._source = f"local demo, seed {seed}" if folder is None else f"local store {os.path.realpath(folder)}"
@@ -129,14 +129,14 @@ class LocalService:
         try:
             self._warn(given, now)
         except BaseException:
-            # A program may turn warnings into errors: nobody has the service to stop it.
+            # A program may turn warnings into errors: then no one has the service to stop it.
             self.stop()
             raise
 
     def _warn(self, keys: Hidden[Any], now: Time | None) -> None:
         """Warns of keys that others may read, and of data that ended before the service's time."""
         file = keys.reveal() if isinstance(keys.reveal(), (str, os.PathLike)) else None
-        # Of hashes nobody can make a key.
+        # A hash cannot be turned back into a key.
         if file is not None and self._service.keys and (readers := readable_by(file)):
             warn(
                 f"{os.fspath(file)}: {readers} may read the keys in it; `chmod 600` the file, or write their hashes "
@@ -185,7 +185,7 @@ class LocalService:
 
         A request is there when its answer arrives, also one that was refused. The last ``keep_requests`` (10,000) are
         kept, and at most 16 MiB of their targets; :attr:`requests_left_out` says how many are not. Requests whose head
-        cannot be read are not told, nor are messages of a stream, only its opening. Stays when the service has stopped.
+        cannot be read are not included; of a stream only its opening is. Stays when the service has stopped.
         """
         return journal(self._service.requests())
 
@@ -223,7 +223,7 @@ class LocalService:
         return self._service.data_end
 
     def _ending(self) -> Callable[[], float | None]:
-        """What tells a client where the data end; the client keeps no service alive by it."""
+        """A function that gives a client the end of the data, without keeping the service alive."""
         service = weakref.ref(self)
 
         def end() -> float | None:
@@ -374,13 +374,13 @@ def _warn_of_open_address(host: str) -> None:
     # ::ffff:127.0.0.1 is 127.0.0.1.
     address = getattr(address, "ipv4_mapped", None) or address
     if not address.is_loopback:
-        warn(f"{host} is open to other machines; whoever has a key can ask", ExposedServiceWarning)
+        warn(f"{host} is open to other machines; anyone with a key can use it", ExposedServiceWarning)
 
 
 def readable_by(file: str | os.PathLike[str]) -> str:
-    """Who may read a file besides its owner: ``its group``, ``every user of this machine``, or nobody (an empty text).
+    """Who may read a file besides its owner: ``its group``, ``every user of this machine``, or no one (an empty text).
 
-    Pipes, and systems without such permissions, are read by nobody else.
+    Pipes, and systems without such permissions, count as readable by no one else.
     """
     mode = os.stat(file).st_mode  # noqa: PTH116 - as the engine opened it
     if os.name != "posix" or not stat.S_ISREG(mode):

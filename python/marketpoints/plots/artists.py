@@ -25,7 +25,7 @@ LOWEST = 2.0
 def covered(left: Any, right: Any, count: int) -> tuple[Any, Any]:
     """First and last pixel of stretches: those whose centre lies within, or else the one around their middle.
 
-    Stretches without a gap between them cover every pixel. Pixels go from 0 to ``count``; what lies beyond is told as
+    Stretches without a gap between them cover every pixel. Pixels go from 0 to ``count``; what lies beyond counts as
     -1 or ``count``.
     """
     first, last = np.ceil(left - 0.5), np.ceil(right - 0.5) - 1

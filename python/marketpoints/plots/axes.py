@@ -219,7 +219,7 @@ def times(ax: Any) -> None:
     beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
 
     class Dates(dates.ConciseDateFormatter):  # type: ignore[misc, name-defined]
-        """Short dates, whose month stands at the first day as well: the corner tells that of the last alone."""
+        """Short dates, with the month at the first day too: the corner only shows that of the last."""
 
         def format_ticks(self, values: Any) -> list[str]:
             labels: list[str] = super().format_ticks(values)

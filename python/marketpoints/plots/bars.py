@@ -15,7 +15,7 @@ COLOURS = {"BUY": UP, "SELL": DOWN}
 
 
 def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
-    """Liquidated volume: of both sides on one axis, BUY up and SELL down (the service's words; it tells no more)."""
+    """Liquidated volume of both sides on one axis, BUY up and SELL down (the service's undocumented words)."""
     ax = make(ax)
     unit = amount_unit(series[0])
     ax.set_title(title(shared([identity_of(one) for one in series]), unit), loc="left")

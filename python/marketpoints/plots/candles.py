@@ -29,7 +29,7 @@ TRADED = (*OHLC, "volume")
 
 
 def is_candles(shown: Drawable) -> bool:
-    """Whether a series holds whole candles: by its type and columns, or by these alone where the type is not known."""
+    """Whether a series holds complete candles: by its type and columns, or by its columns if the type is not known."""
     if not all(name in shown for name in OHLC):
         return False  # an archive was asked for some columns
     return shown.id.type in TYPES or (shown.id.type is None and "volume" in shown)

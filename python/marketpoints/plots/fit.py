@@ -42,7 +42,7 @@ def fitted(draw: Draw) -> Draw:
 
 
 def _is_whole(ax: Any) -> bool:
-    """Whether nobody else places axes: no layout engine, no grid within a grid, and no place that the user chose."""
+    """Whether nothing else places the axes: no layout engine, no nested grid, and no position chosen by the user."""
     place = ax.get_subplotspec()
     whole = place is not None and place.get_topmost_subplotspec() == place
     return whole and ax.figure.get_layout_engine() is None

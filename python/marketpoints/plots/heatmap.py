@@ -133,7 +133,7 @@ def _line(ax: Any, starts: Any, ends: Any, values: Any, colours: palette.Theme) 
 
 
 def _legend(ax: Any, colours: palette.Theme) -> None:
-    """A legend in the colours of the theme, with what the one that is there tells."""
+    """A legend in the colours of the theme, with the entries of the existing one."""
     there = ax.get_legend()
     handles, texts = ax.get_legend_handles_labels()
     if there is None and not handles:

@@ -48,7 +48,7 @@ class Raster(WholeAxes):
     ) -> tuple[Any, float, float, Any]:
         """The picture in colours, a pixel for each of the device's: uint8 (height, width, 4).
 
-        It starts and ends at whole pixels; the axes clip what is too much.
+        It starts and ends at whole pixels; the axes clip the excess.
         """
         box: Any = self.axes.bbox
         left, bottom = (int(np.floor(edge * magnification)) for edge in (box.x0, box.y0))

@@ -1,4 +1,4 @@
-"""Colours that people with any kind of colour vision tell apart, on light and on dark ground."""
+"""Colours that people with any kind of colour vision can distinguish, on light and dark backgrounds."""
 
 from typing import Any
 

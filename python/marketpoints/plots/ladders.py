@@ -97,7 +97,7 @@ class Footprint(Composed):
         return letters_of(ax, width, height, longest)
 
     def parts(self, ax: Any) -> Iterator[Any]:
-        """Numbers on a ground that tells who prevails, or bars to the left and to the right."""
+        """Numbers on a background coloured by the larger side, or bars to the left and to the right."""
         cells = self._seen(ax)
         left, right, floor, roof, sold, bought, imbalance, most = cells
         plain, size = IdentityTransform(), self._size(ax, cells)

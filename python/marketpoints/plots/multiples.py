@@ -100,7 +100,7 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
     import numpy as np
 
     if len(every) > LINES:
-        raise SelectionError(f"{len(every)} lines on one axis cannot be told apart; pick up to {LINES} with sel(…)")
+        raise SelectionError(f"{len(every)} lines on one axis cannot be distinguished; pick up to {LINES} with sel(…)")
     picked = [_column(one) for one in every]
     identities = [identity_of(one) for one in every]
     common = shared(identities)

@@ -17,7 +17,7 @@ COLUMN = "liquidations"
 
 
 def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
-    """Whether a panel tells the price of a moment: its candles do, and a book with both sides."""
+    """Whether a panel has prices over time: its candles do, and a book with both sides."""
     every = [*ground, *over]
     return any(is_candles(one) for one in every) or any(one.id.type == "BLOCK_BOOK_SNAPSHOT_AGG" for one in every)
 
@@ -81,7 +81,7 @@ def ground_of(ax: Any) -> str:
 
 
 def prices_at(moments: Any, ground: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
-    """The price at which something happened, as far as candles or a book tell it: float64, NaN where they do not."""
+    """The price at which something happened, from candles or a book: float64, NaN where unknown."""
     import numpy as np
 
     every = [one for one in (*over, *ground) if len(one)]

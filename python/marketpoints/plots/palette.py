@@ -1,7 +1,7 @@
 """Colours of heatmaps and bubbles: palettes on dark and on light paper, and scales for values of which few are huge.
 
 Palettes ascend in lightness on dark paper and descend on light paper, so that they read the same in every kind of
-colour vision and in grey. Bids and asks are blue and orange, which all kinds tell apart.
+colour vision and in grey. Bids and asks are blue and orange, which all kinds can distinguish.
 """
 
 import math
@@ -21,7 +21,7 @@ NORMS = ("quantile", "log", "symlog", "linear")
 COLOURS = 256
 #: Shares of the volumes between which colours change on scales that have no steps of their own.
 LEAST, MOST = 0.02, 0.998
-#: The least volume that a scale tells apart.
+#: The smallest volume that a scale distinguishes from none.
 SMALLEST = 1e-30
 
 
@@ -33,7 +33,7 @@ class Theme:
         paper: Where nothing is.
         ink: Lines and letters on it.
         one: Colours from the smallest volume to the largest.
-        bids: The same for bids where both sides are told apart.
+        bids: The same for bids where both sides are known.
         asks: The same for asks.
         bought: Bubbles of what was bought.
         sold: Bubbles of what was sold.

@@ -56,13 +56,13 @@ class Pixels:
         """Those of a heatmap, added up in buckets where a step is given.
 
         Raises:
-            InvalidRequest: The step is no height, the side is none, or no snapshot tells its sides.
+            InvalidRequest: The step or the side is not valid, or no snapshot has known sides.
         """
         offsets, levels, split = shown.offsets, shown.levels, shown.split
         if side not in ("both", "bids", "asks"):
             raise InvalidRequest(f"side: {side!r} is none of 'both', 'bids' and 'asks'")
         if side != "both" and len(shown) and not (split >= 0).any():
-            raise InvalidRequest(f"side: {side!r} is not told apart in this answer; take side='both'")
+            raise InvalidRequest(f"side: {side!r} is not known in this answer; use side='both'")
         if step is None:
             gap = _engine.level_extent(offsets, levels)[2]
             step = gap if math.isfinite(gap) else _only(levels)
@@ -90,7 +90,7 @@ class Pixels:
         reduce: str,
         side: str | None = None,
     ) -> "npt.NDArray[np.float32]":
-        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` tells.
+        """The pixels of a view: float32 (height, width), as :meth:`~marketpoints.Heatmap.raster` returns them.
 
         ``side`` is one of them where both are there; None is all that there is.
         """
@@ -176,7 +176,7 @@ def _count(name: str, value: Any) -> int:
     try:
         count = operator.index(value)
     except TypeError:
-        raise InvalidRequest(f"{name}: {value!r} is no whole number of pixels") from None
+        raise InvalidRequest(f"{name}: {value!r} is not a whole number of pixels") from None
     if not 0 < count < 2**31:
         raise InvalidRequest(f"{name}: {count} is no number of pixels that a picture has; give 1 to 32,768")
     return count

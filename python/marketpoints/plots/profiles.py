@@ -93,7 +93,7 @@ def profile(
     wide = ax.bbox.width * 100 / ax.figure.dpi / whole
     if kind is None:
         kind = "bars" if wide >= SHAPED else "cells"
-    elif kind in ("bars", "footprint") and wide < FOOT:  # bars could not be told apart
+    elif kind in ("bars", "footprint") and wide < FOOT:  # bars could not be distinguished
         kind = "cells"
     height = row_height(step, low, high) or (_rows_of(ax, finest, low, high, wide) if kind == "footprint" else finest)
     if nothing := outside(shown.prices, window, height):

@@ -76,7 +76,7 @@ def per_column(x: Any, y: Any, width: float) -> Any:
 
 
 class Trace(Line2D):
-    """A line, drawn by the lowest and highest of each column of pixels. Its data stay whole."""
+    """A line, drawn by the lowest and highest of each column of pixels. Its data stay complete."""
 
     def draw(self, renderer: Any) -> None:
         """Draws what the axes show."""

@@ -35,7 +35,7 @@ class Market:
     profiles: list[Any] = field(default_factory=list)
 
     def is_of(self, one: Drawable) -> bool:
-        """Whether something is of the same market, as far as both tell."""
+        """Whether something is of the same market, as far as both are known."""
         return same_market(self.ground[0], one)
 
     @property
@@ -103,7 +103,7 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
 
 
 def same_market(one: Drawable, other: Drawable) -> bool:
-    """Whether two results are of one market, as far as their identities tell."""
+    """Whether two results are of one market, as far as their identities are known."""
     left, right = words.identity_of(one), words.identity_of(other)
     if left.raw_symbol and right.raw_symbol and left.exchange and right.exchange:
         return (left.exchange, left.raw_symbol) == (right.exchange, right.raw_symbol)

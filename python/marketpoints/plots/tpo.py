@@ -26,7 +26,7 @@ def tpo(shown: DrawableTpo, ax: Any, step: float | None, window: tuple[float, fl
     """Each session from its start: a cell for each block that visited a price, coloured by when, with its letter.
 
     Letters stand where a row is high enough; with value area, point of control, initial balance, single prints, poor
-    highs and lows where the service tells them. Where it tells no blocks, the bars are the volume traded at the price.
+    highs and lows where the service sends them. Where it sends no blocks, the bars are the volume traded at the price.
     """
     import numpy as np
 

@@ -44,7 +44,7 @@ WHAT = {
     "TOKEN_SUPPLY_AGG": "token supply",
 }
 PREDICTIONS = "PREDICTION_VENUE"
-#: The names of a market; the first that tells several apart is enough.
+#: The names of a market; the first by which several differ is used.
 MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 
 
@@ -54,12 +54,12 @@ def plain(name: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A text with :func:`plain` names for whoever reads no mathematics."""
+    """A text with :func:`plain` names, for outputs without mathematics."""
     return text.replace(r"\$", "$")
 
 
 def known_of(shown: Drawable) -> SeriesId:
-    """What is shown: of a sum over exchanges, which tells no market (supplement 2), with what was asked for."""
+    """What is shown; for a sum over exchanges, which names no market (supplement 2), from the query."""
     identity, asked = shown.id, shown.asked_for
     if not (asked is None or identity.raw_symbol or identity.exchange):
         exchanges = " + ".join(asked.exchanges) or None
@@ -75,7 +75,7 @@ def identity_of(shown: Drawable) -> SeriesId:
 
 
 def market_of(identity: SeriesId) -> str:
-    """A market in words, as short as a title needs it; empty where nothing tells it."""
+    """A short name of a market for titles; empty where it is not known."""
     symbol = brief(identity.raw_symbol or identity.normalized_symbol or identity.coin or "")
     return f"{symbol} on {identity.exchange}" if symbol and identity.exchange else symbol or identity.exchange or ""
 
@@ -119,7 +119,7 @@ def label(what: str, unit: str | None) -> str:
 
 
 def amount_unit(shown: Drawable) -> str | None:
-    """The unit of volumes, liquidations and open interest (section 2.3, supplement 4); None where nothing tells it."""
+    """The unit of volumes, liquidations and open interest (section 2.3, supplement 4); None where it is not known."""
     identity = identity_of(shown)
     if shown.usd is None:
         return None
@@ -135,7 +135,7 @@ def amount_unit(shown: Drawable) -> str | None:
 
 
 def price_label(shown: Drawable) -> str:
-    """Label of an axis of prices: in USD where asked so, else in the market's quote where its name tells it."""
+    """Label of an axis of prices: in USD where asked so, else in the market's quote where its name shows it."""
     if shown.id.exchange == PREDICTIONS:
         return label("price", "probability")
     _, _, quote = (shown.id.normalized_symbol or "").partition("-")
@@ -153,7 +153,7 @@ def shared(ids: Sequence[SeriesId]) -> SeriesId:
 
 
 def names(ids: Sequence[SeriesId]) -> list[str]:
-    """What tells each of several series from the others, for a legend."""
+    """Names by which several series differ, for a legend."""
     common = shared(ids).known()
     different = [{name: value for name, value in one.known().items() if name not in common} for one in ids]
     labels = [" ".join(map(brief, _least(values).values())) for values in different]

@@ -24,7 +24,7 @@ WIRE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Channel:
-    """What of which market a stream tells.
+    """An event type of a market.
 
     Attributes:
         type: ``TRADE``, ``TRADE_AGG``, ``BLOCK_BOOK_SNAPSHOT``, ``LIQUIDATION``, ``FUNDING_RATE``, ``OPEN_INTEREST``,
@@ -94,7 +94,7 @@ def _one(channel: object) -> ChannelParts:
             raise InvalidRequest(f"channels: {name} is missing in {dict(channel)!r}")
     kind, exchange, symbol = left.pop("type"), left.pop("exchange"), left.pop("symbol")
     category, extra = left.pop("category", None), left.pop("extra", {})
-    # By wire name or by attribute's; what is neither goes on as it is, and the engine tells what was meant.
+    # By wire name or by attribute's; what is neither passes, and the engine suggests what was meant.
     named = {WIRE.get(str(name), str(name)): value for name, value in left.items()}
     return _parts(kind, exchange, symbol, category, named, extra)
 

@@ -87,7 +87,7 @@ class _EventBuffer:
 
     @property
     def reconnects(self) -> int:
-        """How often a connection broke and stood again; each time a :class:`~marketpoints.StreamGap` tells of it."""
+        """How often a connection broke and was made again; each time there is a :class:`~marketpoints.StreamGap`."""
         return self._stream.reconnects
 
     @property
@@ -114,11 +114,11 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
     """
 
     def open(self) -> "Stream":
-        """Connects, tells the key and subscribes; iterating does it as well.
+        """Connects, authenticates and subscribes; iterating does it too.
 
         Symbols are looked up in the service's lists first, as those of the other methods (``check_symbols=``): a
-        channel of what is not there is told nothing, for ever. Where a list is not sure, the market has no data of the
-        channel's type, or is not of its category, an :class:`~marketpoints.UnknownSymbolWarning` tells it.
+        channel of an unknown market would stay silent forever. Where a list is not sure, the market has no data of the
+        channel's type, or is not of its category, an :class:`~marketpoints.UnknownSymbolWarning` is issued.
 
         Raises:
             AuthenticationError: The service does not know the key.
@@ -174,7 +174,7 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
     """As :class:`Stream`, for asyncio; made by :meth:`AsyncClient.stream`. Cancelling a wait loses no event."""
 
     async def open(self) -> "AsyncStream":
-        """Connects, tells the key and subscribes; iterating does it as well. Raises as :meth:`Stream.open`."""
+        """Connects, authenticates and subscribes; iterating does it too. Raises as :meth:`Stream.open`."""
         if not self._opened:
             self._warn(await self._stream.look_up_async())
             await self._stream.open_async()

@@ -1,4 +1,4 @@
-"""The plan of a universe: every series cut by the engine's planner, less what the archive holds already."""
+"""The plan of a universe: every series cut by the engine's planner, without what is archived."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +39,7 @@ Planning: TypeAlias = Generator[Question, Any, UniversePlan]
 
 @dataclass
 class Entry:
-    """A series of a universe on its way to a plan."""
+    """A series of a universe while it is planned."""
 
     wanted: SyncArguments
     query: _engine.Query | None = None
@@ -53,12 +53,12 @@ class Entry:
     # Of one bucket on disk, measured or from the table.
     bucket_bytes: float = 0.0
     refusal: str = ""
-    # The ledger cannot be read: until the next sync mends it, what is left to ask is not known.
+    # The ledger cannot be read: until the next sync repairs it, what is missing is not known.
     unknown: bool = False
 
     @property
     def bytes(self) -> int:
-        """What its points take on disk."""
+        """Size of its points on disk."""
         return round(self.points * self.bucket_bytes)
 
     def part(self) -> Part:
@@ -104,7 +104,7 @@ def planned_blocking(
 
 async def planned_async(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
     """Plans with an asynchronous client; files are read in a thread, not in the event loop."""
-    import asyncio  # not loaded with the package: whoever awaits has it
+    import asyncio  # not loaded with the package: a caller that awaits has it
 
     steps, answer = _steps(client, universe, archive), None
     slots = asyncio.Semaphore(PARALLEL)
@@ -161,7 +161,7 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
         _prepare(entry, now, client.tier)
     entries = _merged(entries)
     planner = client._connect(lambda: now, archive=archive)
-    # Checks no tier: tells which tiers allow what the key's own one refuses.
+    # Checks no tier: shows which tiers allow what the key's own one refuses.
     any_tier = client._connect(lambda: now, archive=archive, tier=None)
     try:
         planner.check_archive()
@@ -221,7 +221,7 @@ def _merged(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _plan(entry: Entry, planner: _engine.Client, any_tier: _engine.Client) -> None:
-    """Cuts what is left to ask of a series into requests, or says why it is refused."""
+    """Cuts the missing windows of a series into requests, or says why it is refused."""
     if entry.query is None:
         return
     try:
@@ -239,7 +239,7 @@ def _plan(entry: Entry, planner: _engine.Client, any_tier: _engine.Client) -> No
 
 
 def _kept(archive: _engine.Archive) -> list[dict[str, Any]]:
-    """What the archive holds of each query; nothing where a ledger cannot be read."""
+    """The archived windows of each query; empty if a ledger cannot be read."""
     try:
         return archive.contents()[0]
     except ArchiveError:

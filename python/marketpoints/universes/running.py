@@ -1,4 +1,4 @@
-"""The run of a universe: pieces under way at once, one bar, one report."""
+"""The run of a universe: concurrent pieces, one progress bar, one report."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ class EndedError(BaseException):
 
 
 class Run:
-    """One run: what is handed out, what came of it, and how far it is. Used from several threads at once."""
+    """One run: its pieces, their results, and its progress. Used from several threads at once."""
 
     def __init__(
         self, plan: UniversePlan, on_progress: ProgressCallback | None, budget: Callable[[], Budget | None]
@@ -45,7 +45,7 @@ class Run:
         self._under_way: dict[int, tuple[int, int, int, float]] = {}
 
     def progress_of(self, piece: Piece) -> ProgressCallback:
-        """What the engine calls while a piece is under way; it raises where the run has ended."""
+        """The engine's progress callback of a piece; raises if the run has ended."""
 
         def on_progress(done: int, _: int, weight_done: int, __: int, rows: int, waiting: float, ___: float) -> None:
             if self.raised is not None:
@@ -57,7 +57,7 @@ class Run:
         return on_progress
 
     def started(self, piece: Piece) -> None:
-        """A piece is under way where nobody reports how far it is."""
+        """A piece is running without progress reports."""
         with self._lock:
             self._under_way[piece.series] = (0, 0, 0, 0.0)
 
@@ -84,21 +84,21 @@ class Run:
                 "".join(names) + more,
             )
         except Exception:
-            raise  # the engine reports it and goes on: no answer that was paid is lost for it
+            raise  # the engine reports it and continues, so that no paid answer is lost
         except BaseException as error:
             self.end(error)
             raise
 
     def _left(self, done: int, whole: int) -> float:
-        """Seconds that are left: by the budget, and by how fast it went so far."""
+        """Estimated seconds left: by the budget, and by the speed so far."""
         budget = self._budget()
         by_budget = 0.0 if budget is None else budget._wait(whole - done)
         gone = time.monotonic() - self._began
-        # What the burst paid went faster than the rest will.
+        # The part paid from the burst went faster than the rest will.
         return by_budget or (gone / done * (whole - done) if done else 0.0)
 
     def end(self, error: BaseException) -> None:
-        """Ends the run: calls under way stop, nothing more is sent, the error is the run's."""
+        """Ends the run: running calls stop, nothing more is sent, and the run raises the error."""
         self.raised = self.raised or error
         self.schedule.end("not sent, because the run was ended")
 
@@ -124,7 +124,7 @@ class Run:
                 self.schedule.end(f"not sent: {self._failures} calls in a row failed, the last with: {report.reason}")
 
     def _settle(self, piece: Piece, report: PieceReport) -> None:
-        """Counts what a piece brought; what it need not send, because somebody else did, is no part of the whole."""
+        """Counts a piece's result; what it need not send, because another process did, is subtracted from the total."""
         self._under_way.pop(piece.series, None)
         self._reports.append(report)
         for at, count in enumerate((report.requests, report.weight, report.rows)):
@@ -133,12 +133,12 @@ class Run:
         self._all[1] += report.weight - piece.weight
 
     def report_progress(self) -> None:
-        """Tells how far it is, where nobody does so while a piece is under way."""
+        """Reports progress where pieces do not report it while they run."""
         with self._lock:
             self._report()
 
     def report(self, rows: Sequence[int]) -> UniverseReport:
-        """What became of every series, of which an archive has so many rows."""
+        """The report on every series, with its number of rows in the archive."""
         return report_of(self._parts, self._reports, rows, time.monotonic() - self._began, self.schedule.ended)
 
 
@@ -146,7 +146,7 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
     """Refuses a run that would weigh more than its caller allows.
 
     Raises:
-        InvalidRequest: It would; or nobody knows what it weighs.
+        InvalidRequest: It would; or its weight is not known.
     """
     if most is None:
         return
@@ -189,7 +189,7 @@ async def run_async(
     client: AsyncClient, plan: UniversePlan, archive: _engine.Archive, progress: Progress
 ) -> UniverseReport:
     """Runs a plan with a client that is awaited: each worker is a task."""
-    import asyncio  # not loaded with the package: whoever awaits has it
+    import asyncio  # not loaded with the package: a caller that awaits has it
 
     with reporting(progress) as on_progress:
         run = Run(plan, on_progress, lambda: client.budget)
@@ -222,7 +222,7 @@ async def run_async(
 
 @contextmanager
 def _ending(run: Run) -> Iterator[None]:
-    """Ends the run by whatever is no outcome of a piece."""
+    """Ends the run on an error that is not a piece's result."""
     try:
         yield
     except BaseException as error:

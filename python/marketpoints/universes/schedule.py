@@ -1,4 +1,4 @@
-"""Whose turn it is: no series waits while another one spends more than its share."""
+"""Chooses the next piece: no series waits while another one spends more than its share."""
 
 import heapq
 import threading
@@ -11,7 +11,7 @@ __all__ = ["Schedule"]
 
 
 class Schedule:
-    """Hands out pieces in turn: the next is of the series that was given the least weight so far, oldest buckets first.
+    """Distributes pieces fairly: the next is of the series that was given the least weight, oldest buckets first.
 
     Two series that both wait were thus given weights that differ by one piece at most, whatever they are of: one that
     is new and asks for years does not hold up the last day of a thousand others, and books do not hold up candles. A
@@ -34,11 +34,11 @@ class Schedule:
 
     @property
     def ended(self) -> str:
-        """Why nothing more is handed out; empty while there is no reason."""
+        """Why no more pieces are given out; empty while they are."""
         return self._ended
 
     def take(self) -> Piece | None:
-        """The next piece. None where there is none for this worker: those that are at work bring back what is left."""
+        """The next piece; None if there is none now: unfinished pieces may be returned by other workers."""
         with self._lock:
             if self._ended or not self._waiting:
                 return None
@@ -62,12 +62,12 @@ class Schedule:
                 self._active -= 1
 
     def drop(self, piece: Piece) -> None:
-        """Nothing more is asked of the piece's series."""
+        """Skips the rest of the piece's series."""
         with self._lock:
             self._active -= 1
             self._left[piece.series] = ()
 
     def end(self, reason: str) -> None:
-        """Nothing more is handed out."""
+        """Gives out no more pieces."""
         with self._lock:
             self._ended = self._ended or reason

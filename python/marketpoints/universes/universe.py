@@ -21,14 +21,14 @@ from ..records.pieces import SyncArguments
 
 __all__ = ["Block", "Universe", "universe_of"]
 
-#: Arguments of a query that would not change what is kept, or are the whole run's.
+#: Arguments of a query that do not change what is archived, or belong to the run.
 NOT_HERE = {"coin", "sort", "include_forming", "max_weight"}
-#: Arguments that every series of a block has as they are.
+#: Arguments that every series of a block has unchanged.
 SHARED = tuple(name for name in QueryArguments.__annotations__ if name not in NOT_HERE)
-#: Lists that are crossed with one another.
+#: Lists that are combined with one another.
 CROSSED = ("type", "exchange", "symbol", "coin", "interval")
 KEYS = (*CROSSED, "markets", *SHARED)
-#: Keys of the whole universe.
+#: Keys at the top of a universe.
 TOP = ("archive", "archive_source", "series")
 #: Lists that go with symbols or coins by position.
 PAIRED = ("block_size", "token_name")
@@ -46,7 +46,7 @@ Subject: TypeAlias = tuple[tuple[str, ...], str | None, str | None, Mapping[str,
 
 @dataclass(frozen=True)
 class Block:
-    """Lists that are crossed with one another, and what all their series share.
+    """Lists that are combined with one another, and what all their series share.
 
     Attributes:
         where: The key's path, for errors: ``series[0]``, or empty for a universe of one block.
@@ -114,7 +114,7 @@ class Universe:
         Args:
             series: Blocks, or one mapping as a file has it: what all blocks share, and the blocks as ``series``. None
                 is one block, of the other arguments.
-            archive: Where ``marketpoints sync`` keeps it, unless it is told another place.
+            archive: Where ``marketpoints sync`` archives it, unless ``--archive`` says otherwise.
             archive_source: Name under which the archive of ``marketpoints sync`` knows the service, unless it is told
                 another one; in Python it is the client's setting.
             common: What every block has that does not say otherwise: the keys of a block.

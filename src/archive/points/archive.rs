@@ -17,9 +17,9 @@ use crate::clock::{SECONDS_PER_DAY, Window};
 use crate::columns::Series;
 use crate::protocol::PointsQuery;
 
-/// Files that are in memory at once before they are decoded, at most.
+/// Most files in memory at once before they are decoded.
 pub(super) const AT_ONCE: usize = 16;
-/// Below it, a slow answer of the store would be taken for the end of a writer.
+/// A shorter lease would take a slow answer of the store for the end of a writer.
 const SHORTEST_LEASE: Duration = Duration::from_millis(500);
 const LONGEST_LEASE: Duration = Duration::from_secs(SECONDS_PER_DAY.unsigned_abs());
 
@@ -32,14 +32,14 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The archive in a folder, which need not exist yet. Touches nothing.
+    /// An archive in a folder, which need not exist yet. Does no I/O.
     pub fn new(folder: &Path) -> Self {
         Self { store: Arc::new(Folder::new(folder)), path: folder.to_owned(), plain_options: Some(Vec::new()) }
     }
 
-    /// The archive at a prefix of an object store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
-    /// Options are named as the environment's variables, which they outdo (`aws_region` or `region`). A writer that shows
-    /// no sign of life for the time of `lease` counts as gone. Sends nothing.
+    /// An archive at a prefix of an object store: `s3://bucket/prefix`, `gs://bucket/prefix`, `az://container/prefix`.
+    /// Options have the names of the environment variables, which they override (`aws_region` or `region`). A writer
+    /// that does not renew its lock for `lease` counts as gone. Sends nothing.
     ///
     /// # Errors
     /// [`ArchiveFault::Address`] for an address or an invalid option.
@@ -54,37 +54,37 @@ impl Archive {
         Ok(Self { store: Arc::new(Objects::new(address, lease)?), path, plain_options })
     }
 
-    /// The folder, or the address.
+    /// The folder or the address.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The options of the store; `None` where one of them may be secret.
+    /// The options of the store; `None` if one of them may be secret.
     pub fn plain_options(&self) -> Option<&[(String, String)]> {
         self.plain_options.as_deref()
     }
 
-    /// How long to wait before asking again for a key that somebody else holds.
+    /// How long to wait before trying again to lock a key.
     pub fn patience(&self) -> Duration {
         self.store.patience()
     }
 
-    /// The key of a query for what is kept; `None` for a query that cannot be kept, and while nothing is kept.
+    /// The key of a query in this archive; `None` for a query that cannot be archived, and while the archive is empty.
     pub fn key(&self, query: &PointsQuery) -> Result<Option<ArchiveKey>, ArchiveFault> {
         Ok(self.source()?.and_then(|source| ArchiveKey::new(&source, query)))
     }
 
-    /// The windows of bucket starts that were asked.
+    /// The windows of bucket starts that were downloaded.
     pub fn asked(&self, key: &ArchiveKey) -> Result<Vec<Window>, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
         Ok(self.settled(key, ledger)?.asked())
     }
 
-    /// The series of a window, as the service would answer: ascending, those without rows left out.
+    /// The series of a window, as the service would answer: ascending, without empty ones.
     ///
     /// # Errors
-    /// [`ArchiveFault::NotAsked`] where a part of the window was never asked, [`ArchiveFault::File`] where a file is not
-    /// what was written.
+    /// [`ArchiveFault::NotAsked`] where a part of the window was never downloaded, [`ArchiveFault::File`] where a file
+    /// is not what was written.
     pub fn read<'a>(&self, key: &ArchiveKey, scan: impl Into<Scan<'a>>) -> Result<Vec<Series>, ArchiveFault> {
         let scan @ Scan { window, .. } = scan.into();
         let mut before = None;
@@ -98,10 +98,10 @@ impl Archive {
             if !missing.is_empty() {
                 return Err(ArchiveFault::NotAsked { what: key.label(), missing });
             }
-            // A file that counts as put in place must be there still: otherwise its rows would be taken for none.
+            // A committed file must still exist: otherwise its rows would be taken for none.
             settled.pending = pending;
             match self.read_parts(key, &settled, scan) {
-                // A writer may have put a file in place since the ledger was read: then the ledger has changed too.
+                // A writer may have committed a file since the ledger was read: then the ledger has changed too.
                 Err(fault) if before.as_ref() == Some(&bytes) => return Err(fault),
                 Err(_) => before = Some(bytes),
                 Ok(series) => return Ok(series),
@@ -114,8 +114,8 @@ impl Archive {
         Ok(Some((KeyLedger::parse(key, &found.bytes)?, found)))
     }
 
-    /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as kept. Nobody
-    /// pays for it again, so that no plan may count it.
+    /// The ledger as the next writer will find it: a file that a killed writer had put in place counts as archived. It
+    /// is not paid for again, so plans must not count it.
     pub(super) fn settled(&self, key: &ArchiveKey, mut ledger: KeyLedger) -> Result<KeyLedger, ArchiveFault> {
         for (partition, pending) in ledger.pending.clone() {
             let found = self.store.read(&ledger::part_name(key, &partition))?;
@@ -124,12 +124,12 @@ impl Archive {
         Ok(ledger)
     }
 
-    /// Why a file that is not what the ledger names is none, and what mends it.
+    /// The error for a file that is not what the ledger names, with the remedy.
     pub(super) fn strange(&self, key: &ArchiveKey, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
         let Some(bytes) = bytes else {
             return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
         };
-        // In an object store a sync looks at lengths only (`Hold::mend`).
+        // In an object store a sync only checks lengths (`Hold::mend`).
         let work = if self.store.is_local() { "sync" } else { "refresh" };
         match part_file::examine(key, name, bytes) {
             Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {

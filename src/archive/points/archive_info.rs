@@ -1,5 +1,5 @@
-//! What an archive says of itself: which service its data are from. Ledgers and data files say so too; where the archive's
-//! own word is lost or damaged, theirs holds, and the next writer writes it anew.
+//! The archive's own description: which service its data are from. Ledgers and data files name it too; if the
+//! description is lost or damaged, they are used, and the next writer writes it again.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::part_file;
 use super::store::{Found, Version, own};
 
 const FORMAT: &str = "marketpoints archive";
-/// How often it is written anew that another writer came before.
+/// How often writing is tried again after another writer was faster.
 const TRIES: usize = 5;
 
 #[derive(Serialize, Deserialize)]
@@ -35,13 +35,13 @@ impl ArchiveInfo {
     }
 }
 
-/// What stands where an archive speaks of itself.
+/// What was found in place of the description.
 enum FoundSource {
     /// Nothing.
     Absent,
-    /// Something that cannot be read.
+    /// Something that cannot be parsed.
     Damaged(Found),
-    /// Which service the data are from, and whether a checksum says so too.
+    /// The service's name, and whether the checksum is right.
     Source { source: String, is_checked: bool, found: Found },
 }
 
@@ -50,34 +50,34 @@ fn file() -> String {
 }
 
 impl Archive {
-    /// Which service the data are from; `None` while there are none. Where the archive's own word is lost or damaged, by what
-    /// its ledgers and data files say.
+    /// Which service the data are from; `None` if there are none. If the description is lost or damaged, it is taken
+    /// from ledgers and data files.
     ///
     /// # Errors
-    /// [`ArchiveFault::File`] where it is another program's or a newer version's, and where it is lost and the data are of
-    /// several services.
+    /// [`ArchiveFault::File`] if the description belongs to another program or a newer version, or is lost while the
+    /// data are of several services.
     pub fn source(&self) -> Result<Option<String>, ArchiveFault> {
         match self.found_source()? {
             FoundSource::Source { source, is_checked: true, .. } => Ok(Some(source)),
-            // Without a checksum the ledgers know better, as far as they agree.
+            // Without a checksum the ledgers are more reliable, if they agree.
             FoundSource::Source { source, .. } => Ok(Some(self.known_source().ok().flatten().unwrap_or(source))),
             FoundSource::Absent | FoundSource::Damaged(_) => self.known_source(),
         }
     }
 
-    /// Refuses a service whose data the archive does not hold. One that does not know whose data it holds refuses nobody yet.
+    /// Refuses another service than that of the data. An archive whose service is unknown refuses none yet.
     ///
     /// # Errors
     /// [`ArchiveFault::Source`].
     pub fn check_source(&self, source: &str) -> Result<(), ArchiveFault> {
         match self.source() {
             Ok(Some(holds)) if holds != source => Err(self.of_another(holds, source)),
-            // What is damaged is mended, or reported, by whoever keeps something.
+            // A damaged description is repaired, or reported, by the next writer.
             _ => Ok(()),
         }
     }
 
-    /// What is wrong with what the archive says of itself.
+    /// What is wrong with the description, if anything.
     ///
     /// # Errors
     /// As [`Archive::source`].
@@ -97,7 +97,7 @@ impl Archive {
         let Ok(value) = serde_json::from_slice::<Value>(&found.bytes) else { return Ok(FoundSource::Damaged(found)) };
         let fault = |state, problem: &str| Err(ArchiveFault::file(&file(), state, problem));
         let text = |name: &str| value.get(name).and_then(Value::as_str);
-        // By its checksum it is ours and of this version, whatever a flipped bit made of the rest.
+        // By its checksum it is ours and of this version, even if a bit has flipped elsewhere.
         let is_right =
             |source: &str| text("check").map(|check| ArchiveInfo::new(source).check.as_deref() == Some(check));
         let is_ours = text("source").and_then(is_right) == Some(true);
@@ -121,13 +121,13 @@ impl Archive {
         })
     }
 
-    /// Which service the ledgers name, or else the data files; `None` where there are none.
+    /// The service named by the ledgers, or else by the data files; `None` if there are none.
     fn known_source(&self) -> Result<Option<String>, ArchiveFault> {
         let mut known = BTreeSet::new();
         for name in self.ledgers()? {
             let found = match self.store.read(&ledger::name(&name)) {
                 Ok(Some(found)) => found,
-                // What is no ledger says nothing.
+                // A file that is not a ledger says nothing.
                 Ok(None) | Err(ArchiveFault::File { .. }) => continue,
                 Err(fault) => return Err(fault),
             };
@@ -159,20 +159,20 @@ impl Archive {
         Ok(known.pop_first())
     }
 
-    /// Notes which service the data are from, and writes it anew where it is lost or damaged; tells what was mended. `owner`
-    /// is whose lock is held.
+    /// Writes the service's name, also if it is lost or damaged; returns what was repaired. `owner` is the holder of
+    /// the lock.
     pub(super) fn claim(&self, source: &str, owner: &str) -> Result<Option<String>, ArchiveFault> {
         for _ in 0..TRIES {
             let (stands, seen) = match self.found_source()? {
                 FoundSource::Source { source: holds, is_checked: true, .. } if holds == source => return Ok(None),
                 FoundSource::Source { source: holds, found, .. } if holds == source => {
-                    // Of a version that wrote no checksum: now there is one, unless another writer is faster.
+                    // Written by a version without checksums: it gets one now, unless another writer is faster.
                     return match self.write_about(source, owner, &found.version) {
                         Ok(()) | Err(ArchiveFault::Conflict { .. }) => Ok(None),
                         Err(fault) => Err(fault),
                     };
                 }
-                // A flipped bit makes another name: then the data know better.
+                // A flipped bit makes another name: then the data are more reliable.
                 FoundSource::Source { is_checked: false, found, .. }
                     if self.known_source()?.as_deref() == Some(source) =>
                 {
@@ -189,7 +189,7 @@ impl Archive {
             };
             let mut note = mended.map(|what| format!("{}: {what}", file()));
             if let Some(bytes) = stands {
-                // A copy, so that there is never none: other writers may look at this moment.
+                // A copy, so that the description is always there: other writers may read it at this moment.
                 let aside = own(&format!("quarantine/archive.json.{}", &sha256(&bytes)[..16]));
                 self.store.create(owner, &aside, bytes.to_vec())?;
                 note = note.map(|note| format!("{note}; what stood there is in {aside}"));

@@ -1,4 +1,4 @@
-//! What an archive knew at a moment: the rows that were kept then, whatever took their place since.
+//! What an archive held at a moment: the rows known then, even if they were replaced since.
 
 use super::archive::{AT_ONCE, Archive};
 use super::checksum::sha256;
@@ -19,15 +19,15 @@ use crate::columns::Series;
 pub struct Replaced {
     /// Their starts.
     pub window: Window,
-    /// Since when all of them were known as they were; `None` where nobody noted it.
+    /// Since when all of them were known with these values; `None` if not recorded.
     pub known: Option<UnixMicros>,
-    /// When the archive learned otherwise.
+    /// When the archive received the new values.
     pub replaced: UnixMicros,
     /// Rows that they had.
     pub rows: u64,
 }
 
-/// A vintage that was opened.
+/// A vintage whose file was opened.
 struct OpenedVintage {
     replaced: UnixMicros,
     known: Vec<KnownBuckets>,
@@ -58,7 +58,7 @@ impl Archive {
     /// The series of a window as they were known at a moment.
     ///
     /// # Errors
-    /// [`ArchiveFault::NotKnown`] where a part of the window was not known then, or nobody can tell any more;
+    /// [`ArchiveFault::NotKnown`] where a part of the window was not known then, or what was known was dropped;
     /// [`ArchiveFault::File`] where a file is not what was written.
     pub fn read_as_of<'a>(
         &self,
@@ -74,9 +74,8 @@ impl Archive {
         read?.unwrap_or_else(|| Err(ArchiveFault::NotAsked { what: key.label(), missing: vec![window] }))
     }
 
-    /// The series of a window without what the archive learned anew after a moment: each bucket as it
-    /// was kept then or, where it was first asked later, as it was kept first; as far as `compact` left that.
-    ///
+    /// The series of a window without changes received after a moment: each bucket has the values known then or, if it
+    /// was first downloaded later, its first values; as far as `compact` has not dropped them.
     /// # Errors
     /// As [`Archive::read`].
     pub fn read_uncorrected(
@@ -94,12 +93,12 @@ impl Archive {
         });
         match read?.flatten() {
             Some(Ok(series)) => Ok(series),
-            // Nothing was corrected since, or a part was never asked.
+            // Nothing was changed since, or a part was never downloaded.
             _ => self.read(key, window),
         }
     }
 
-    /// Why nothing of a window, or of all that is kept, was known at a moment.
+    /// Why nothing of a window, or of the archive, was known at a moment.
     pub fn nothing_known(
         &self,
         key: &ArchiveKey,
@@ -115,7 +114,8 @@ impl Archive {
         })
     }
 
-    /// What was replaced after `moment`, and current rows for the rest; of both what was known by another moment.
+    /// The vintages replaced after `moment`, and current rows for the rest; of both only what was known by another
+    /// moment.
     fn read_then(
         &self,
         key: &ArchiveKey,
@@ -152,7 +152,7 @@ impl Archive {
         Ok(ledger.vintages.values().any(|vintage| !vintage.dropped && vintage.replaced <= before))
     }
 
-    /// What was kept and has changed since, in the order in which it was replaced.
+    /// What was archived and has changed since, in the order in which it was replaced.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] where a vintage is not what was written.
@@ -160,7 +160,7 @@ impl Archive {
         let opened =
             self.in_peace(key, |ledger| self.open_vintages(key, ledger, Window::ALWAYS, UnixMicros(i64::MIN)))?;
         let mut found = Vec::new();
-        // Since when buckets were as a vintage has them: since the one before it was replaced.
+        // A vintage's values were known since the vintage before it was replaced.
         let mut since: Vec<(Window, UnixMicros)> = Vec::new();
         for OpenedVintage { replaced, known, series } in opened.unwrap_or_default() {
             for one in known {
@@ -189,8 +189,8 @@ impl Archive {
         Ok(found)
     }
 
-    /// Does what needs a ledger and files that fit each other, while writers may be at work: begins anew when what is kept
-    /// has changed meanwhile. `None` where there is no ledger.
+    /// Runs `work` on a consistent ledger and files while writers may be active: it is repeated when the ledger has
+    /// changed meanwhile. `None` if there is no ledger.
     pub(super) fn in_peace<T>(
         &self,
         key: &ArchiveKey,
@@ -208,7 +208,7 @@ impl Archive {
         }
     }
 
-    /// The vintages that touch a window and were replaced after a moment, in that order.
+    /// The vintages that overlap a window and were replaced after a moment, in that order.
     fn open_vintages(
         &self,
         key: &ArchiveKey,
@@ -238,7 +238,7 @@ impl Archive {
     }
 }
 
-/// Takes what some buckets cover out of what is looked for, and tells what of it was known at a moment.
+/// Removes the buckets covered from those looked for, and returns those of them that were known at a moment.
 fn take(key: &ArchiveKey, known: &[KnownBuckets], rest: &mut Vec<Window>, moment: UnixMicros) -> Vec<Window> {
     let cut = |known: &KnownBuckets| {
         shared(rest, &[known.window]).into_iter().filter_map(|window| known.cut(window)).collect()
@@ -249,11 +249,11 @@ fn take(key: &ArchiveKey, known: &[KnownBuckets], rest: &mut Vec<Window>, moment
     covered.into_iter().filter_map(|known| known.by(key, moment)).collect()
 }
 
-/// Why nobody can tell any more what was known at a moment, where that is so.
+/// The reason if what was known at a moment was dropped.
 fn lost(key: &ArchiveKey, ledger: &KeyLedger, missing: &[Window], moment: UnixMicros) -> Option<ArchiveFault> {
     let dropped = ledger.dropped().filter(|dropped| moment < *dropped)?;
     let problem = format!(
-        "nobody can tell what was known at {}: what was replaced up to {} was dropped by compact()",
+        "what was known at {} is lost: values replaced up to {} were dropped by compact()",
         spelt(moment),
         spelt(dropped)
     );

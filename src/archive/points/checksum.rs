@@ -1,10 +1,9 @@
-//! Hash functions for ledgers and names; which of them a ledger notes says `LedgerPart` in `ledger.rs`.
+//! Hash functions for ledgers and names; `LedgerPart` in `ledger.rs` says which of them a ledger uses.
 
 use sha2::{Digest, Sha256};
 use twox_hash::XxHash3_128;
 
-/// The XXH3 of a file, 128 bits in hexadecimal digits: made ten times as fast as a SHA-256, it finds what rots, not what
-/// somebody forges.
+/// The XXH3 of a file, 128 bits in hexadecimal digits: ten times as fast as SHA-256; detects damage, not forgery.
 pub(super) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(bytes))
 }

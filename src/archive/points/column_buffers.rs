@@ -1,6 +1,6 @@
-//! Series of many files, made by putting each file's values in their places: columns are as long as all files' from the
-//! start, and every file's share of every column is decoded into it, on whatever processor is free. Of files that are alike
-//! and hold numbers; others are joined (`columns::Joiner`).
+//! Reads the series of many files into preallocated columns: each column is as long as in all files together, and every
+//! file is decoded into its range, in parallel. Only for files with the same numeric columns; others are joined
+//! (`columns::Joiner`).
 
 use std::mem;
 use std::ops::Range;
@@ -16,29 +16,29 @@ use crate::clock::UnixNanos;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
 
-/// Series of a file at most: each reads the pages that it begins and ends in by itself.
+/// Most series of a file: for each, the pages at its edges are read separately.
 const FEW: usize = 4;
-/// How many times what is there a column gets room for, at most: no ledger may claim more.
+/// Most growth of a column's capacity over its present length: a ledger's claim is not trusted further.
 const MOST: usize = 1 << 10;
 
-/// A file that is open: its times are read, nothing else.
+/// An open file; only its times are read.
 pub(super) struct Open {
     values: ParquetValues,
     series: Vec<Share>,
 }
 
-/// A series' share of a file.
+/// The part of a file that belongs to a series.
 struct Share {
     of: PackedSeries,
-    /// The rows of the file that are its own and lie in the window.
+    /// Its rows of the file that are in the window.
     rows: Range<usize>,
     times: Vec<i64>,
     columns: Vec<Vec<Leaf>>,
-    /// Whether rows of it lie outside of the window, so that nobody knows yet how long their lists are.
+    /// Whether some of its rows are outside of the window, so that the lengths of its lists are not known yet.
     is_cut: bool,
 }
 
-/// Opens a file whose checksum is right; `None` for one whose values cannot be put in their places.
+/// Opens a file whose checksum is right; `None` if its values cannot be read into preallocated columns.
 pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     let mut values = ParquetValues::open(bytes.clone())?;
     let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
@@ -49,7 +49,7 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     let window = scan.window.nanos();
     let (mut series, mut done, alone) = (Vec::new(), 0, packed.len() == 1);
     for of in packed {
-        // Values as they were sent are made from several columns.
+        // Raw values are made from several columns.
         if of.sent.as_ref().is_none_or(|sent| !sent.is_empty()) {
             return None;
         }
@@ -57,7 +57,7 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
         done = own.end;
         let rows = within(&times[own.clone()], &window)?;
         let rows = own.start + rows.start..own.start + rows.end;
-        // Mostly a file is of one series, and lies in the window as a whole.
+        // Most files have one series, completely in the window.
         let is_all = alone && rows.len() == declared;
         let own_times = if is_all { mem::take(&mut times) } else { times[rows.clone()].to_vec() };
         let of = of.narrowed(scan.columns);
@@ -70,10 +70,10 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     Some(Open { values, series })
 }
 
-/// The rows whose times lie in a window; `None` where others lie between them.
+/// The rows whose times are in a window; `None` if they are not contiguous.
 fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
     let is_within = |time: &i64| window.contains(&UnixNanos(*time));
-    // Counted without an early end, which is one pass of many at once.
+    // Counted without an early exit, so that the loop can be vectorised.
     if times.iter().map(|time| usize::from(is_within(time))).sum::<usize>() == times.len() {
         return Some(0..times.len());
     }
@@ -82,7 +82,7 @@ fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
     (!times[rows.end..].iter().any(is_within)).then_some(rows)
 }
 
-/// The columns of a file that hold a column of a series: one, or several of lists.
+/// The columns of a file for a column of a series: one, or several of lists.
 fn leaves(values: &ParquetValues, names: &[String]) -> Option<Vec<Leaf>> {
     let leaves = names.iter().map(|name| values.leaf(name)).collect::<Option<Vec<_>>>()?;
     let fit = leaves.len() == 1 || !leaves.is_empty() && leaves.iter().all(|leaf| leaf.kind == ParquetKind::List);
@@ -93,7 +93,7 @@ fn leaves(values: &ParquetValues, names: &[String]) -> Option<Vec<Leaf>> {
 #[derive(Default)]
 pub(super) struct Placing {
     series: Vec<Target>,
-    /// Rows that are still to come, as far as they are known.
+    /// Rows still to come, as far as known.
     to_come: usize,
 }
 
@@ -107,29 +107,29 @@ struct Target {
 
 enum ColumnBuffer {
     Floats(Growing<f64>),
-    /// Whole numbers or times.
+    /// Integers or times.
     Integers(Growing<i64>),
-    /// Where each row ends, and values.
+    /// The end of each row, and values.
     Lists(Growing<i64>, Growing<f64>),
 }
 
-/// The room that some rows need.
+/// The capacity that some rows need.
 #[derive(Clone, Copy)]
 struct Room {
-    /// For as many values as they may have: of lists of which a part is read, those of all rows of the file.
+    /// Upper bound: for lists that are read in part, the values of all rows of the file.
     most: usize,
-    /// For as many as they have, about: what rows that are still to come need follows from it.
+    /// Approximate number of values, from which the need of the rows to come is extrapolated.
     likely: usize,
 }
 
 impl Room {
-    /// Of so many values.
+    /// For so many values.
     fn of(values: usize) -> Self {
         Self { most: values, likely: values }
     }
 }
 
-/// A share of a column, and where its values belong.
+/// A part of a column, and where its values go.
 struct PlacingTask<'a> {
     file: usize,
     values: &'a ParquetValues,
@@ -150,7 +150,8 @@ impl Placing {
         Self { to_come: rows, ..Self::default() }
     }
 
-    /// Adds the next files' rows; `false` where they are not like those before, or cannot be read so: then nothing is added.
+    /// Adds the rows of the next files; `false`, with nothing added, if their columns differ or cannot be read this
+    /// way.
     pub(super) fn add(&mut self, files: &[Open]) -> bool {
         let known = self.series.len();
         let added = self.targets(files).is_some_and(|targets| self.fill(files, &targets));
@@ -165,7 +166,7 @@ impl Placing {
         self.series.into_iter().map(Target::finish).collect()
     }
 
-    /// Which shares, of which files, are which series' own: in order of the files, and new series in that of their first
+    /// Assigns the parts of the files to series: in order of the files, with new series in order of their first
     /// appearance.
     fn targets(&mut self, files: &[Open]) -> Option<Vec<Vec<(usize, usize)>>> {
         let mut shares: Vec<Vec<(usize, usize)>> = self.series.iter().map(|_| Vec::new()).collect();
@@ -178,7 +179,7 @@ impl Placing {
                     place
                 } else {
                     let of = like.without_rows().ok()?;
-                    // One that differs in its columns, or only in how it was sent, is joined.
+                    // A series that differs in its columns, or in its raw values, is joined instead.
                     if self.series.iter().any(|one| identity(&one.of) == identity(&of)) {
                         return None;
                     }
@@ -237,7 +238,7 @@ impl Target {
         Self { like, kinds, of, times: Growing::default(), columns }
     }
 
-    /// Every column, and the room that some shares of files need in it.
+    /// Every column, with the capacity it needs for some parts of files.
     fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, Room)> {
         let share = |&(file, number): &(usize, usize)| &files[file].series[number];
         let rows = Room::of(shares.iter().map(|one| share(one).rows.len()).sum());
@@ -260,7 +261,7 @@ impl Target {
         growing
     }
 
-    /// What is to be done for some shares of files, once there is room.
+    /// The tasks for some parts of files, once there is capacity.
     fn tasks<'a>(
         &'a mut self,
         files: &'a [Open],
@@ -309,7 +310,7 @@ impl Target {
         }
     }
 
-    /// Takes what the tasks of some shares put in its place.
+    /// Commits the values that the tasks have written.
     fn take(&mut self, files: &[Open], shares: &[(usize, usize)], found: &[Vec<usize>]) {
         let share = |&(file, number): &(usize, usize)| &files[file].series[number];
         let rows = shares.iter().map(|one| share(one).rows.len()).sum();
@@ -368,7 +369,7 @@ impl<T: Copy + Default + Send> Reserve for Growing<T> {
 }
 
 impl Share {
-    /// Values that a column's lists may have.
+    /// Most values of a column's lists.
     fn room_of(&self, column: usize) -> usize {
         let leaves = &self.columns[column];
         leaves[0].values * leaves.len()
@@ -376,7 +377,7 @@ impl Share {
 }
 
 impl Open {
-    /// Whether nobody knows how many values its lists have in the window until they are read: no other file's follow before.
+    /// Whether the number of values in the window is only known after reading, so that no other file can follow before.
     pub(super) fn has_cut_lists(&self) -> bool {
         let cut = |share: &Share| share.is_cut || self.series.len() > 1;
         let lists = |share: &Share| share.columns.iter().any(|leaves| leaves[0].kind == ParquetKind::List);
@@ -405,7 +406,7 @@ impl PlacingTask<'_> {
     }
 }
 
-/// The whole identity, fields that this version does not know in order of their names.
+/// The complete identity, with unknown fields in order of their names.
 fn identity(series: &Series) -> (SeriesId, Shape) {
     let mut id = SeriesId::clone(&series.id);
     id.extra.sort_unstable();

@@ -1,4 +1,4 @@
-//! Writing: a writer mends what it finds before it adds to it.
+//! Writing: a writer repairs what it finds before it adds to it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::vintages::NewVintage;
 use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
-/// A partition's new file, or none, and what it takes the place of.
+/// A partition's new file, or none, and what it replaces.
 struct NewFile {
     partition: String,
     file: Option<Box<dyn Staged>>,
@@ -27,17 +27,17 @@ struct NewFile {
     vintage: Option<NewVintage>,
 }
 
-/// What stands in the place of a partition's file.
+/// What is at the path of a partition's file.
 struct CurrentFile {
-    /// The file, where it is the one that the ledger names.
+    /// The file, if it is the one that the ledger names.
     good: Option<Bytes>,
-    /// What a new file takes the place of.
+    /// What a new file replaces.
     seen: Version,
 }
 
 impl Archive {
-    /// Takes the right to write a key's data; `None` while another writer has it. Brings to an end, or takes back, what
-    /// a writer left that did not finish.
+    /// Locks a key for writing; `None` while another writer has it. Completes or undoes what an earlier writer left
+    /// unfinished.
     ///
     /// # Errors
     /// [`ArchiveFault::Source`] when the archive holds another service's data; [`ArchiveFault::Access`] when the folder
@@ -55,24 +55,23 @@ impl Archive {
 }
 
 impl KeyWriter {
-    /// Mends what of a window is not what was written: damaged and foreign files are set aside, and their buckets count as
-    /// never asked. A thorough look goes by checksum; any other as well in a folder, and in an object store by presence and
-    /// length, since reading every object is a download of what is kept.
+    /// Repairs a window: damaged and foreign files are moved to quarantine, and their buckets count as never
+    /// downloaded. A thorough check compares checksums. Any other check does so too in a folder, but in an object store
+    /// only looks at presence and length, because reading every object would download the archive.
     pub fn mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
         self.again(|writer| writer.try_mend(window, thorough))
     }
 
-    /// Keeps the answer for some windows, in place of what was there: one request's worth. Rows outside of the windows
-    /// are not kept. Buckets that differ from before become a vintage; `at` is when that was answered, Unix
-    /// microseconds.
+    /// Archives the answer to one request for some windows, replacing what was there. Rows outside of the windows are
+    /// ignored. Changed buckets become a vintage; `at` is the time of the answer, Unix microseconds.
     pub fn commit(&mut self, windows: &[Window], answer: &[Series], at: UnixMicros) -> Result<(), ArchiveFault> {
         let mut set = Vec::new();
         add_all(&mut set, windows);
         self.again(|writer| writer.try_commit(&set, answer, at))
     }
 
-    /// Does what another writer may come before: then what that one did is read, and the work begun anew on top of it. With a
-    /// lock that holds nobody does; a lock of an object store may pass to another writer while its holder sleeps.
+    /// Retries work that conflicts with another writer, on top of what that one wrote. With a folder's lock there are
+    /// no conflicts; an object store's lock may pass to another writer while its holder is suspended.
     pub(super) fn again(&mut self, work: impl Fn(&mut Self) -> Result<(), ArchiveFault>) -> Result<(), ArchiveFault> {
         let mut contest = ConflictRetry::default();
         loop {
@@ -85,7 +84,7 @@ impl KeyWriter {
         }
     }
 
-    /// Reads the ledger, or makes it anew, and ends what a writer began, however often others come before.
+    /// Reads the ledger, or rebuilds it, and completes what an earlier writer began, retrying on conflicts.
     fn load_anew(&mut self, contest: &mut ConflictRetry) -> Result<(), ArchiveFault> {
         loop {
             match self.load() {
@@ -127,7 +126,7 @@ impl KeyWriter {
     }
 
     fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: UnixMicros) -> Result<(), ArchiveFault> {
-        // A store may have done what its answer was lost for.
+        // The change may have reached the store although its answer was lost.
         self.settle()?;
         let mut coming: Vec<NewFile> = Vec::new();
         let mut shares: BTreeMap<String, Vec<Partition>> = BTreeMap::new();
@@ -153,7 +152,7 @@ impl KeyWriter {
                 keep(one, &windows, false);
             }
             if before == rows(&kept) && rows(&fresh) == 0 && !strange {
-                // Nothing there and nothing new: the ledger alone knows that it was asked.
+                // No file before and no rows now: only the ledger records that the window was downloaded.
                 self.ledger.ask(&self.key, &windows, Some(at));
                 continue;
             }
@@ -165,7 +164,7 @@ impl KeyWriter {
                 coming.push(NewFile { partition: partition.clone(), file: None, seen, vintage });
                 None
             } else {
-                // Where files cannot go, a file without rows stands for none.
+                // Where files cannot be removed safely, a file without rows replaces it.
                 let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
                 let part = LedgerPart::of(&bytes, rows(&series) as u64);
                 let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
@@ -190,7 +189,7 @@ impl KeyWriter {
         self.save()
     }
 
-    /// Brings a commit to an end that its writer did not: the checksums tell how far it came.
+    /// Completes a commit that its writer did not finish: the checksums show how far it came.
     pub(super) fn settle(&mut self) -> Result<(), ArchiveFault> {
         if self.ledger.pending.is_empty() && self.ledger.going.is_empty() {
             return Ok(());
@@ -206,7 +205,8 @@ impl KeyWriter {
         self.save()
     }
 
-    /// Looks whether a partition's file is the one that the ledger names, mends it if not, and tells what stands there.
+    /// Checks whether a partition's file is the one that the ledger names, repairs it if not, and returns what is
+    /// there.
     fn check(&mut self, partition: &str) -> Result<CurrentFile, ArchiveFault> {
         let name = part_name(&self.key, partition);
         let known = self.ledger.parts.get(partition).cloned();
@@ -227,7 +227,7 @@ impl KeyWriter {
             return Ok(CurrentFile { good: None, seen: Version::Absent });
         };
         match part_file::examine(&self.key, &name, &found.bytes) {
-            // Whole and of this key: a copy from elsewhere, or the ledger is older than the file.
+            // Complete and of this key: a copy from elsewhere, or the ledger is older than the file.
             Ok((windows, rows)) => {
                 let part = LedgerPart::of(&found.bytes, rows);
                 self.ledger.parts.insert(partition.to_owned(), part);
@@ -245,7 +245,8 @@ impl KeyWriter {
         }
     }
 
-    /// Makes the ledger anew from the files, which say what they answer for. What was asked and empty is forgotten.
+    /// Rebuilds the ledger from the files, which name the windows they cover. Windows that were downloaded and empty
+    /// are lost.
     fn rebuild(&mut self) -> Result<(), ArchiveFault> {
         let folder = self.key.folder();
         for name in self.archive.store.list(&folder)? {

@@ -6,10 +6,10 @@ use super::ledger::Vintage;
 use super::vintage;
 use crate::clock::UnixMicros;
 
-/// What a compaction dropped.
+/// What a compaction removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Compacted {
-    /// Files that went.
+    /// Number of files.
     pub files: usize,
     /// Their size.
     pub bytes: u64,
@@ -30,8 +30,8 @@ impl Compacted {
 }
 
 impl KeyWriter {
-    /// Drops what was replaced at a moment or before. A file without rows stays, which says until when
-    /// nobody can tell any more what was known; in a store that removes nothing, one for each.
+    /// Drops vintages replaced at a moment or before. One file without rows stays, which records up to when vintages
+    /// were dropped; in a store in which files cannot be removed safely, one for each.
     pub fn compact(&mut self, before: UnixMicros) -> Result<Compacted, ArchiveFault> {
         let old = |writer: &Self| {
             let kept =
@@ -61,7 +61,7 @@ impl KeyWriter {
                 }
             }
             writer.ledger.going = going;
-            // From here on the ledger tells that they go; whoever comes next brings it to its end.
+            // From here on the ledger says that they are being removed; the next writer completes it.
             writer.save()?;
             writer.drop_vintages()?;
             writer.save()

@@ -1,4 +1,4 @@
-//! Whether what is kept of one market agrees with itself: a bucket holds what the finer buckets in it make.
+//! Checks whether the archived intervals of a market agree: a bucket must equal the aggregate of its finer buckets.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::protocol::{BucketGrid, DataType, PointsQuery, SeriesId};
 
-/// Sums agree up to this share of their size: they were added in another order.
+/// Sums may differ by this fraction: they were added in another order.
 const TOLERANCE: f64 = 1e-9;
 
-/// What the rows of finer buckets make of a column.
+/// How to aggregate a column of finer buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fold {
     First,
@@ -26,26 +26,26 @@ enum Fold {
     Sum,
 }
 
-/// A value that the finer buckets make otherwise.
+/// A value that differs from the aggregate of its finer buckets.
 #[derive(Debug, Clone)]
 pub struct Inconsistency {
-    /// Of which query.
+    /// The query.
     pub key: ArchiveKey,
     /// Wire name of the interval of the finer buckets.
     pub finer: &'static str,
-    /// Whose.
+    /// The series.
     pub id: SeriesId,
     /// Bucket start.
     pub time: UnixNanos,
     /// Name of the column.
     pub column: &'static str,
-    /// What is kept.
+    /// The archived value.
     pub kept: Cell,
-    /// What the finer buckets make.
+    /// The aggregate of the finer buckets.
     pub made: Cell,
 }
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct Consistency {
     /// Buckets that were compared, once for each finer interval.
@@ -54,10 +54,10 @@ pub struct Consistency {
     pub found: Vec<Inconsistency>,
 }
 
-/// Which columns of a type the finer buckets make, and how; none where they do not.
+/// Which columns of a type can be compared, and how.
 fn folds(key: &ArchiveKey) -> &'static [(&'static str, Fold)] {
     let query = key.query();
-    // Means over exchanges are weighted anew in each bucket, and filled gaps begin where nothing was traded.
+    // Means over exchanges are weighted per bucket, and gap filling starts at untraded buckets.
     if query.group_by.is_some() || query.gapfill || query.session.is_some() {
         return &[];
     }
@@ -86,8 +86,8 @@ fn folds(key: &ArchiveKey) -> &'static [(&'static str, Fold)] {
 }
 
 impl Archive {
-    /// Compares each bucket that is kept with what the finer buckets make that are kept of the same query: candles, open
-    /// interest, funding rates and liquidations. Files that are not what was written are left to [`Archive::verify`].
+    /// Compares each archived bucket with the aggregate of the archived finer buckets of the same query: candles, open
+    /// interest, funding rates and liquidations. Damaged files are left to [`Archive::verify`].
     ///
     /// # Errors
     /// [`ArchiveFault::Access`] when the folder cannot be read.
@@ -115,18 +115,18 @@ impl Archive {
     }
 }
 
-/// What a query asks, whatever its interval.
+/// The query without its interval.
 fn without_interval(key: &ArchiveKey) -> String {
     PointsQuery { interval: None, ..key.query().clone() }.to_query_string()
 }
 
-/// Whether several intervals of a query make one of another, which asks the same.
+/// Whether a query's interval can be compared with finer ones.
 fn is_finer(fine: &ArchiveKey, coarse: &ArchiveKey) -> bool {
     let (one, other) = (coarse.interval().seconds, fine.interval().seconds);
     other < one && one % other == 0
 }
 
-/// The buckets of a query, file by file, whose finer ones are kept too.
+/// The buckets of a query that also has finer ones in the archive, file by file.
 fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
     let grid = coarse.key.grid();
     let mut found = Vec::new();
@@ -140,7 +140,7 @@ fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
     found
 }
 
-/// Two series of one market, of which one may have no rows.
+/// The series of one market at two intervals, of which one may have no rows.
 type SeriesPair<'a> = (Option<&'a Series>, Option<&'a Series>);
 
 impl Consistency {
@@ -191,7 +191,7 @@ impl Consistency {
     }
 }
 
-/// What a series is of, without its interval.
+/// The identity of a series without its interval.
 fn bare(id: &SeriesId) -> Vec<(String, String)> {
     let known = id.fields().into_iter().filter(|(name, _)| *name != "interval");
     let known = known.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
@@ -226,7 +226,7 @@ impl Value {
 }
 
 impl Fold {
-    /// What some rows of a column make; `None` where none of them has a value.
+    /// The aggregate of some rows of a column; `None` if none of them has a value.
     fn of(self, column: &Column, from: usize, to: usize) -> Option<Value> {
         match column {
             Column::Float(values) => {
@@ -256,7 +256,7 @@ impl Fold {
             }
             (Some(Value::Number(one)), Some(Value::Number(other))) => one == other,
             (Some(Value::Time(one)), Some(Value::Time(other))) => one == other,
-            // Nothing was traded, or a sum of nothing.
+            // No trades, or a sum of nothing.
             (None, None) => true,
             (Some(Value::Number(one)), None) | (None, Some(Value::Number(one))) => self == Self::Sum && one == 0.0,
             _ => false,
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(counted(&[Window { from: first, to: last }]), all);
         assert_eq!(counted(&[Window { from: first + DAY, to: last + DAY }]), all[1..]);
         assert_eq!(counted(&[Window { from: first, to: last - DAY }]), all[..3]);
-        // The week of the new year lacks a day.
+        // The first week of the year lacks a day.
         let days = [
             Window { from: first, to: at("2026-01-01T00:00:00Z") },
             Window { from: at("2026-01-02T00:00:00Z"), to: last },

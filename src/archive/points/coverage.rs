@@ -1,4 +1,4 @@
-//! Which buckets were asked: sets of half-open windows, sorted, apart from one another.
+//! Sets of buckets: sorted, disjoint, half-open windows.
 
 use crate::clock::Window;
 
@@ -21,7 +21,7 @@ pub(super) fn add_all(set: &mut Vec<Window>, windows: &[Window]) {
     }
 }
 
-/// What of `window` is not in the set.
+/// The parts of `window` that are not in the set.
 pub fn gaps(set: &[Window], window: Window) -> Vec<Window> {
     let mut left = Vec::new();
     let mut from = window.from;
@@ -37,12 +37,12 @@ pub fn gaps(set: &[Window], window: Window) -> Vec<Window> {
     left
 }
 
-/// What of `window` is in the set.
+/// The parts of `window` that are in the set.
 pub fn within(set: &[Window], window: Window) -> Vec<Window> {
     overlapping(set, window).map(|known| known.and(window)).collect()
 }
 
-/// Takes a window out of a set.
+/// Removes a window from a set.
 pub(super) fn remove(set: &mut Vec<Window>, window: Window) {
     if window.is_empty() {
         return;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     proptest! {
-        /// A set of windows is what a set of single buckets is.
+        /// A set of windows behaves like a set of single buckets.
         #[test]
         fn windows_behave_as_sets_of_buckets(
             steps in prop::collection::vec((any::<bool>(), 0_i64..60, 0_i64..12), 0..40),

@@ -1,4 +1,4 @@
-//! The first and the last row of a query, found without reading what lies between.
+//! The first and the last archived row of a query, found without reading the rows between.
 
 use super::archive::Archive;
 use super::fault::ArchiveFault;
@@ -7,7 +7,7 @@ use super::ledger::part_name;
 use super::partition::touches;
 use crate::clock::{UnixNanos, Window};
 
-/// One end of what is kept.
+/// One end of the archived rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
     /// The oldest row.
@@ -23,7 +23,7 @@ impl Archive {
     /// [`ArchiveFault::File`] where a file that is read is not what was written.
     pub fn edge(&self, key: &ArchiveKey, window: Window, edge: Edge) -> Result<Option<UnixNanos>, ArchiveFault> {
         let found = self.in_peace(key, |ledger| {
-            // Their names are the days on which they begin, in order.
+            // Partition names are start days, in order.
             let mut partitions: Vec<&String> = ledger.parts.keys().filter(|name| touches(key, name, window)).collect();
             if edge == Edge::Last {
                 partitions.reverse();

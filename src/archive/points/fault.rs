@@ -1,4 +1,4 @@
-//! What can be wrong with an archive of points.
+//! Errors of an archive of points.
 
 use crate::clock::{Window, utc};
 use crate::protocol::query::Spelling;
@@ -6,18 +6,18 @@ use crate::protocol::query::Spelling;
 /// How a file differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
-    /// Truncated, empty, with flipped bits, or of a content that nobody committed.
+    /// Truncated, empty, with flipped bits, or with content that was never committed.
     Damaged,
-    /// Gone.
+    /// Not there.
     Missing,
-    /// A whole file of something else: another program's, another key's or another archive's.
+    /// A complete file of something else: another program's, another key's or another archive's.
     Foreign,
     /// Written by a newer version of this package.
     Newer,
 }
 
 impl FileState {
-    /// The word for it.
+    /// The word for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Damaged => "damaged",
@@ -28,35 +28,35 @@ impl FileState {
     }
 }
 
-/// Why an archive does not answer.
+/// Why an archive cannot be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArchiveFault {
     /// A file is not what was written; it is never read as data.
     #[error("{path}: {problem}")]
     File {
-        /// The file, from the archive's root.
+        /// The file's path within the archive.
         path: String,
-        /// What it is instead.
+        /// Its state.
         state: FileState,
-        /// What is wrong, and how to mend it.
+        /// What is wrong, and the remedy.
         problem: String,
     },
-    /// Buckets were never asked, so nobody knows whether they hold anything.
+    /// Buckets were never downloaded, so whether they have rows is not known.
     #[error("{what}: {}; sync it", never(missing))]
     NotAsked {
-        /// What was to be read.
+        /// The data that were to be read.
         what: String,
         /// The windows of bucket starts that are missing.
         missing: Vec<Window>,
     },
-    /// What was known at a moment is asked, and buckets were not known then, or nobody can tell any more.
+    /// For a read as of a moment: buckets were not known then, or what was known was dropped.
     #[error("{what}: {problem}")]
     NotKnown {
-        /// What was to be read.
+        /// The data that were to be read.
         what: String,
         /// The windows of bucket starts that are missing.
         missing: Vec<Window>,
-        /// Why.
+        /// The reason.
         problem: String,
     },
     /// The archive holds another service's data.
@@ -68,29 +68,29 @@ pub enum ArchiveFault {
     Source {
         /// The archive.
         path: String,
-        /// Where its data are from.
+        /// The service of its data.
         holds: String,
-        /// Where the data to be kept are from.
+        /// The service of the data to be archived.
         wanted: String,
     },
-    /// The file system or the store refused.
+    /// The file system or the store returned an error.
     #[error("{path}: {problem}")]
     Access {
         /// The file.
         path: String,
-        /// What it said.
+        /// Its message.
         problem: String,
     },
-    /// The answers do not fit what is kept.
+    /// The answers contradict what is archived.
     #[error("{0}")]
     Content(String),
-    /// What a change was based on is no longer there: another writer was faster.
+    /// Another writer changed a file first.
     #[error("{path}: another writer changed it again and again; what was downloaded is not kept, sync once more")]
     Conflict {
         /// The file.
         path: String,
     },
-    /// The object store replaces what it was not told to.
+    /// The object store ignores the conditions of conditional writes.
     #[error(
         "{path}: the store does not heed conditions (If-None-Match and If-Match, or conditional_put is disabled), so that \
          two writers would undo each other's work; use a store that does, or a local folder"
@@ -110,7 +110,7 @@ impl ArchiveFault {
         Self::File { path: path.to_owned(), state, problem: problem.into() }
     }
 
-    /// A refusal of the file system.
+    /// An error of the file system.
     pub(super) fn access(path: &str, problem: &dyn ToString) -> Self {
         Self::Access { path: path.to_owned(), problem: problem.to_string() }
     }

@@ -1,20 +1,20 @@
-//! What data are of: everything that changes the answer, and nothing else (service.md 4.1).
+//! The key of archived data: everything that changes the answer, and nothing else (service.md 4.1).
 //!
-//! The window is not part of it, nor the order on the wire, nor whether a heatmap came flat: those do not change what is
-//! kept. The names of exchanges are sorted, because series are found by what they are of and never by position.
+//! The window, the order on the wire and whether a heatmap was sent flat are not part of it: they do not change what is
+//! archived. Exchanges are sorted, because series are found by identity and never by position.
 
 use super::checksum::sha256;
 use super::path_names::{hive, hive_null};
 use crate::clock::UnixSecond;
 use crate::protocol::{BucketGrid, DataType, Interval, PointsQuery, Shape, TypeSpec};
 
-/// Version of what files and ledgers look like; part of every key, so that versions never mix.
+/// Version of the format of files and ledgers. It is part of every key, so that versions never mix.
 pub(super) const VERSION: u32 = 1;
 
-/// What a part of an archive is of.
+/// Identifies one part of an archive.
 #[derive(Debug, Clone)]
 pub struct ArchiveKey {
-    /// Hash of everything below: a name for files.
+    /// Hash of all fields below, used in file names.
     pub(super) name: String,
     /// Which service the data are from.
     pub(super) source: String,
@@ -22,20 +22,20 @@ pub struct ArchiveKey {
     pub(super) query: PointsQuery,
     pub(super) interval: &'static Interval,
     pub(super) spec: Option<&'static TypeSpec>,
-    /// When a row is closed: with its bucket, or with the session of a market profile.
+    /// When a row is closed: with its bucket, or with its session in a market profile.
     grid: BucketGrid,
 }
 
 impl ArchiveKey {
-    /// The key of a query at a source; `None` for what cannot be kept, because nobody knows when it is closed: an
-    /// unknown interval or session.
+    /// The key of a query at a source; `None` for an unknown interval or session, which cannot be archived because it
+    /// is not known when its rows are closed.
     pub fn new(source: &str, query: &PointsQuery) -> Option<Self> {
         let interval = Interval::find(query.interval.as_deref()?)?;
         let grid = BucketGrid::of(query.session.as_deref(), interval)?;
         let mut exchanges = query.exchanges.clone();
         exchanges.sort_unstable();
         let mut extra = query.extra.clone();
-        extra.sort_by(|left, right| left.0.cmp(&right.0)); // stable: a repeated parameter keeps its order
+        extra.sort_by(|left, right| left.0.cmp(&right.0)); // a stable sort: repeated parameters keep their order
         let query = PointsQuery {
             exchanges,
             interval: Some(interval.name.to_owned()),
@@ -51,7 +51,7 @@ impl ArchiveKey {
         Some(Self { name, source: source.to_owned(), query, interval, spec, grid })
     }
 
-    /// The name of the key: the same for the same data, different for any other.
+    /// The name of the key: equal for the same data, different for any other.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -66,7 +66,7 @@ impl ArchiveKey {
         self.interval
     }
 
-    /// What one of its rows covers: a bucket, or a session.
+    /// The period that one of its rows covers: a bucket, or a session.
     pub fn grid(&self) -> BucketGrid {
         self.grid
     }
@@ -76,17 +76,17 @@ impl ArchiveKey {
         UnixSecond(self.grid.floor(now.0))
     }
 
-    /// Whether rows hold lists, which take far more room than plain values.
+    /// Whether rows have lists, which are far larger than plain values.
     pub(super) fn is_bulky(&self) -> bool {
         self.spec.is_none_or(|spec| spec.shape != Shape::Table)
     }
 
-    /// Whether a time names a row (supplement 4: token supply may hold several rows a time).
+    /// Whether times of rows are unique (supplement 4: token supply may have several rows at one time).
     pub(super) fn is_unique(&self) -> bool {
         self.spec.is_none_or(|spec| spec.unique_times)
     }
 
-    /// The folder of its files, from the archive's root.
+    /// The folder of its files within the archive.
     pub(super) fn folder(&self) -> String {
         let query = &self.query;
         let exchange = if query.exchanges.is_empty() { hive_null() } else { hive(&query.exchanges.join("+")) };
@@ -99,7 +99,7 @@ impl ArchiveKey {
         )
     }
 
-    /// What people call it.
+    /// A label for messages.
     pub fn label(&self) -> String {
         let query = &self.query;
         let names = [&query.raw_symbol, &query.coin, &query.tenor];
@@ -111,14 +111,14 @@ impl ArchiveKey {
     }
 }
 
-/// A hash of the pairs as a JSON text: JSON's quotes keep one value from running into the next.
+/// A hash of the pairs as JSON: its quotes keep values apart.
 fn name(source: &str, query: &PointsQuery) -> String {
     let text = serde_json::json!([VERSION, source, query.pairs()]).to_string();
-    // The letter keeps readers from taking a name of digits for a number.
+    // The letter keeps readers from parsing a name of digits as a number.
     format!("k{}", &sha256(text.as_bytes())[..32])
 }
 
-/// Whether a text is a key's name: `k` and 32 hexadecimal digits.
+/// Whether a text has the form of a key's name: `k` and 32 hexadecimal digits.
 pub(super) fn is_key(name: &str) -> bool {
     let hash = name.strip_prefix('k');
     hash.is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -206,7 +206,7 @@ mod tests {
     }
 
     fn text() -> impl Strategy<Value = String> {
-        // Short and from few letters, so that two of them often meet, with all that could blur a border.
+        // Short and from few letters, so that two often collide, with every character that could blur the separators.
         prop::string::string_regex("[aAB\"=,&+%/]{0,2}").unwrap()
     }
 
@@ -238,7 +238,7 @@ mod tests {
     }
 
     proptest! {
-        /// Two requests share a key exactly when they are the same but for the order of exchanges and of parameters of
+        /// Two requests share a key exactly when they differ at most in the order of exchanges and of parameters of
         /// different names.
         // faults.md row 50
         #[test]

@@ -1,4 +1,4 @@
-//! The one writer of a key at a time.
+//! The single writer of a key.
 
 use super::archive::Archive;
 use super::coverage::{gaps, within};
@@ -11,42 +11,42 @@ use super::store::{Found, Lock, Version};
 use crate::clock::Window;
 use crate::columns::Series;
 
-/// The right to write a key's data, until dropped or until the process ends in any way.
+/// Exclusive right to write a key's data, until dropped or until the process ends in any way.
 #[derive(Debug)]
 pub struct KeyWriter {
     pub(super) archive: Archive,
     pub(super) key: ArchiveKey,
     pub(super) ledger: KeyLedger,
-    /// The ledger that a new one takes the place of.
+    /// The version of the ledger that the next one replaces.
     pub(super) ledger_seen: Version,
-    /// Files that were set aside, each with what was wrong.
+    /// Files that were moved to quarantine, each with the reason.
     pub(super) aside: Vec<String>,
     pub(super) lock: Box<dyn Lock>,
 }
 
 impl KeyWriter {
-    /// The windows of bucket starts that were asked.
+    /// The windows of bucket starts that were downloaded.
     pub fn asked(&self) -> Vec<Window> {
         self.ledger.asked()
     }
 
-    /// What of a window was never asked.
+    /// The parts of a window that were never downloaded.
     pub fn gaps(&self, window: Window) -> Vec<Window> {
         gaps(&self.asked(), window)
     }
 
-    /// Lets other writers have the key, and waits until they can. Without it they have it some time after the writer is
-    /// dropped.
+    /// Releases the key for other writers, and waits until they can have it. A writer that is only dropped is released
+    /// some time later.
     pub fn release(&mut self) {
         self.lock.release();
     }
 
-    /// Files that were set aside since the key is held, each with what was wrong.
+    /// Files that were moved to quarantine since the key was locked, each with the reason.
     pub fn take_aside(&mut self) -> Vec<String> {
         std::mem::take(&mut self.aside)
     }
 
-    /// The rows of what was asked of a window.
+    /// The archived rows of a window.
     pub fn read(&self, window: Window) -> Result<Vec<Series>, ArchiveFault> {
         let windows = within(&self.asked(), window);
         let parts =
@@ -54,10 +54,10 @@ impl KeyWriter {
         joined(&self.key, parts, &windows)
     }
 
-    /// Reads what was asked of a window, a file at a time, and changes nothing.
+    /// Reads the archived rows of a window, one file at a time, and changes nothing.
     ///
     /// # Errors
-    /// That of the first file that is not what was written.
+    /// The first file that is not what was written.
     pub fn examine(&self, window: Window) -> Result<(), ArchiveFault> {
         for asked in within(&self.asked(), window) {
             for part in partitions(&self.key, asked) {
@@ -74,7 +74,7 @@ impl KeyWriter {
         Ok(())
     }
 
-    /// Sets a file aside; tells what stands in its place now.
+    /// Moves a file to quarantine; returns what is now in its place.
     pub(super) fn set_aside(&mut self, name: &str, found: &Found, problem: &str) -> Result<Version, ArchiveFault> {
         let (aside, seen) = self.archive.store.set_aside(name, found)?;
         self.aside.push(format!("{name}: {problem}; moved to {aside}"));

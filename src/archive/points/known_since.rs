@@ -1,16 +1,16 @@
-//! Since when buckets are known: windows of bucket starts with the moment at which they were asked first.
+//! Since when buckets are known: windows of bucket starts with the moment of their first download.
 //!
-//! Who asks for each bucket as it closes would leave a window for each. Such neighbours are one window, of buckets that were
-//! known so long after their close: at most twice as long as they really were, and never sooner.
+//! Downloading each bucket as it closes would make a window for each. Such neighbours are merged into one window whose
+//! buckets count as known a fixed time after their close: at most twice as late as they really were, and never earlier.
 
 use super::coverage::{gaps, within};
 use super::key::ArchiveKey;
 use crate::clock::{MICROS_PER_SECOND, UnixMicros, UnixSecond, Window};
 
-/// Longest that a bucket may come after its close to be one of those that are asked as they close, seconds.
+/// Longest time after its close at which a bucket counts as downloaded as it closed, in seconds.
 const PROMPT: i64 = 3_600;
 
-/// Buckets, each known since `at` and since `lag` after its close, whichever is later.
+/// Buckets, each known since `at` or `lag` after its close, whichever is later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct KnownBuckets {
     pub(super) window: Window,
@@ -25,27 +25,27 @@ impl KnownBuckets {
         Self { window, at, lag: 0 }
     }
 
-    /// Its share of a window.
+    /// The part within a window.
     pub(super) fn cut(self, window: Window) -> Option<Self> {
         let cut = self.window.and(window);
         (!cut.is_empty()).then_some(Self { window: cut, ..self })
     }
 
-    /// What of it was known at a moment.
+    /// The part known at a moment.
     pub(super) fn by(self, key: &ArchiveKey, moment: UnixMicros) -> Option<Window> {
         let closed = key.closed(UnixMicros(moment.0.saturating_sub(self.lag * MICROS_PER_SECOND)).second()).0;
         let Window { from, to } = self.window;
         (self.at <= moment && from < closed).then_some(Window { from, to: to.min(closed) })
     }
 
-    /// The moment at which all of it was known; `None` where nobody noted it.
+    /// The moment at which all of it was known; `None` if not recorded.
     pub(super) fn whole(self, key: &ArchiveKey) -> Option<UnixMicros> {
         let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
         (self != Self { at: UnixMicros(0), lag: 0, ..self })
             .then(|| self.at.max(if self.lag > 0 { UnixSecond(closed()).micros() } else { UnixMicros(i64::MIN) }))
     }
 
-    /// How long after their close such buckets are known; `None` where they were not asked as they closed.
+    /// How long after their close the buckets are known; `None` if they were not downloaded as they closed.
     fn promptness(&self, key: &ArchiveKey) -> Option<i64> {
         if self.lag > 0 {
             return Some(self.lag);
@@ -54,7 +54,7 @@ impl KnownBuckets {
         (1..=PROMPT).contains(&late).then(|| late.unsigned_abs().next_power_of_two() as i64)
     }
 
-    /// It and the one that follows, as one.
+    /// Merges it with the one that follows.
     fn and(&self, next: &Self, key: &ArchiveKey) -> Option<Self> {
         if self.window.to != next.window.from {
             return None;
@@ -76,7 +76,7 @@ impl KnownBuckets {
     }
 }
 
-/// Notes that a window came to be known at a moment, as far as it was not before.
+/// Records that a window became known at a moment, except where it was known before.
 pub(super) fn note(set: &mut Vec<KnownBuckets>, key: &ArchiveKey, window: Window, at: UnixMicros) {
     let before: Vec<Window> = set.iter().map(|known| known.window).collect();
     for gap in gaps(&before, window) {
@@ -92,7 +92,7 @@ pub(super) fn note(set: &mut Vec<KnownBuckets>, key: &ArchiveKey, window: Window
     }
 }
 
-/// Takes a window out of a set.
+/// Removes a window from a set.
 pub(super) fn forget(set: &mut Vec<KnownBuckets>, window: Window) {
     *set = set
         .iter()
@@ -100,7 +100,7 @@ pub(super) fn forget(set: &mut Vec<KnownBuckets>, window: Window) {
         .collect();
 }
 
-/// Since when the buckets of some windows are known; where nobody noted it, since their close.
+/// Since when the buckets of some windows are known; if not recorded, since their close.
 pub(super) fn known_of(set: &[KnownBuckets], windows: &[Window]) -> Vec<KnownBuckets> {
     let noted: Vec<Window> = set.iter().map(|known| known.window).collect();
     let mut found = Vec::new();
@@ -113,12 +113,12 @@ pub(super) fn known_of(set: &[KnownBuckets], windows: &[Window]) -> Vec<KnownBuc
     found
 }
 
-/// What of a set of windows is not in another.
+/// The parts of one set of windows that are not in another.
 pub(super) fn without(set: &[Window], taken: &[Window]) -> Vec<Window> {
     set.iter().flat_map(|window| gaps(taken, *window)).collect()
 }
 
-/// What two sets of windows share.
+/// The intersection of two sets of windows.
 pub(super) fn shared(set: &[Window], other: &[Window]) -> Vec<Window> {
     set.iter().flat_map(|window| within(other, *window)).collect()
 }
@@ -148,7 +148,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of what each bucket was asked at: never sooner, and later only for what was asked as it closed.
+        /// Compared with each bucket's real time of download: never earlier, and later only if it was downloaded as it
+        /// closed.
         #[test]
         fn no_bucket_is_known_before_it_was(
             steps in prop::collection::vec((0_i64..30, 1_i64..6, 0_i64..9_000, any::<bool>()), 1..40),
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(set.len(), 3);
         assert_eq!(since(&set, 9_999), Some((10_000 * MINUTE + 2) * SECOND));
         assert_eq!(since(&set, 5_000), Some((5_001 * MINUTE + 3_500) * SECOND));
-        // What was asked long after its close keeps its moment.
+        // Buckets downloaded long after their close keep their moment.
         let mut set = Vec::new();
         for day in 0..3 {
             let at = (day + 1) * 86_400 * SECOND + 5;

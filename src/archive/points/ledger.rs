@@ -1,8 +1,8 @@
-//! What was asked and where it lies. A ledger names its key's files with their checksums, so that "asked and empty" is
-//! told from "never asked", and a file that nobody committed from one that somebody did.
+//! Ledgers: what was downloaded and in which files it is. A ledger names its key's files with their checksums, so that
+//! "downloaded and empty" differs from "never downloaded", and committed files from others.
 //!
-//! A change goes in three steps: the ledger names the files that are coming, the files are put in place, the ledger takes
-//! them for what is there. Whoever finds the first ledger knows by the checksums how far it came.
+//! A change has three steps: the ledger names the pending files, the files are put in place, the ledger lists them as
+//! current. After a crash, the checksums show how far a change came.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use super::store::{Found, own};
 use crate::clock::{UnixMicros, Window};
 
 const FORMAT: &str = "marketpoints ledger";
-/// Version of what ledgers look like. Since the second they say since when windows are known, and name vintages; since the
-/// third they have a checksum of files that takes little of a read. Earlier ones are read, and written as the third.
+/// Version of the format. Version 2 added the times since when windows are known, and vintages; version 3 added a
+/// checksum of files that is fast to verify. Earlier versions are read, and written as version 3.
 const VERSION: u32 = 3;
 
 /// A file as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LedgerPart {
     pub(super) sha256: String,
-    /// What reads compare; files of earlier ledgers have none.
+    /// The checksum that reads verify; files of earlier ledgers have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     xxh3: Option<String>,
     pub(super) bytes: u64,
@@ -39,7 +39,7 @@ impl LedgerPart {
         Self { sha256: sha256(bytes), xxh3: Some(xxh3(bytes)), bytes: bytes.len() as u64, rows }
     }
 
-    /// Whether a file holds these bytes, as far as a read looks.
+    /// Whether a file has these bytes, as far as a read verifies.
     pub(super) fn is(&self, bytes: &[u8]) -> bool {
         self.bytes == bytes.len() as u64
             && match &self.xxh3 {
@@ -49,28 +49,28 @@ impl LedgerPart {
     }
 }
 
-/// A file with what others took the place of.
+/// A file of values that were replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Vintage {
     pub(super) part: LedgerPart,
-    /// When the archive learned otherwise.
+    /// When the archive received the new values.
     pub(super) replaced: UnixMicros,
-    /// Whether what it held was dropped: a file without rows stands for it.
+    /// Whether its values were dropped, so that a file without rows replaces it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dropped: bool,
 }
 
-/// A file that is coming.
+/// A pending file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pending {
-    /// The new file; none where the old one goes.
+    /// The new file; `None` if the old one is removed.
     pub(super) part: Option<LedgerPart>,
-    /// What it adds to what was asked.
+    /// The windows that it adds.
     windows: Vec<(i64, i64)>,
-    /// When that was answered.
+    /// The time of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     at: Option<UnixMicros>,
-    /// Name and file of what it takes the place of; put in place before it.
+    /// Name and file of the vintage that it replaces, which is put in place first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) vintage: Option<(String, Vintage)>,
 }
@@ -82,10 +82,10 @@ pub(super) struct KeyLedger {
     version: u32,
     key: String,
     pub(super) source: String,
-    /// The query without its window, as the wire spells it.
+    /// The query without its window, as on the wire.
     pub(super) query: String,
     asked: Vec<(i64, i64)>,
-    /// Since when what was asked is known, as far as that was noted.
+    /// Since when windows are known, as far as recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     learned: Vec<(i64, i64, i64, i64)>,
     /// Files by partition.
@@ -107,7 +107,7 @@ pub(super) fn name(key: &str) -> String {
     own(&format!("ledger/{key}.json"))
 }
 
-/// The key whose ledger has that name; `None` for a name that this package does not give.
+/// The key of a ledger's file name; `None` if it has another form.
 pub(super) fn key_of(name: &str) -> Option<&str> {
     let key = name.strip_prefix(&own("ledger/"))?.strip_suffix(".json")?;
     is_key(key).then_some(key)
@@ -132,7 +132,7 @@ impl Pending {
         windows(&self.windows)
     }
 
-    /// Whether what lies in the file's place is what was coming.
+    /// Whether the file in place is the pending one.
     pub(super) fn is(&self, found: Option<&Found>) -> bool {
         found.map(|found| sha256(&found.bytes)) == self.part.as_ref().map(|part| part.sha256.clone())
     }
@@ -180,7 +180,7 @@ impl KeyLedger {
     pub(super) fn seal(&mut self) -> Vec<u8> {
         self.version = VERSION;
         self.check = self.checksum();
-        serde_json::to_vec_pretty(self).unwrap_or_default() // texts and numbers: nothing that JSON cannot spell
+        serde_json::to_vec_pretty(self).unwrap_or_default() // strings and numbers only, so this cannot fail
     }
 
     fn checksum(&self) -> String {
@@ -188,17 +188,17 @@ impl KeyLedger {
         sha256(&serde_json::to_vec(&bare).unwrap_or_default())
     }
 
-    /// The windows of bucket starts that were asked.
+    /// The windows of bucket starts that were downloaded.
     pub(super) fn asked(&self) -> Vec<Window> {
         windows(&self.asked)
     }
 
-    /// Adds to what was asked, at a moment, where that is known.
+    /// Adds windows, downloaded at a moment if that is known.
     pub(super) fn ask(&mut self, key: &ArchiveKey, more: &[Window], at: Option<UnixMicros>) {
         let (mut asked, mut learned) = (self.asked(), self.learned());
         for window in more {
             if let Some(at) = at {
-                // What was asked before is known since then.
+                // Windows that were downloaded before keep their moment.
                 for gap in gaps(&asked, *window) {
                     note(&mut learned, key, gap, at);
                 }
@@ -208,7 +208,7 @@ impl KeyLedger {
         self.set(&asked, &learned);
     }
 
-    /// Takes a window out of what was asked.
+    /// Removes a window.
     pub(super) fn forget(&mut self, window: Window) {
         let (mut asked, mut learned) = (self.asked(), self.learned());
         remove(&mut asked, window);
@@ -216,7 +216,7 @@ impl KeyLedger {
         self.set(&asked, &learned);
     }
 
-    /// Since when what was asked of some windows is known.
+    /// Since when some windows are known.
     pub(super) fn known(&self, windows: &[Window]) -> Vec<KnownBuckets> {
         known_of(&self.learned(), &shared(&self.asked(), windows))
     }
@@ -230,12 +230,13 @@ impl KeyLedger {
         self.learned = learned.iter().map(KnownBuckets::numbers).collect();
     }
 
-    /// Until when vintages were dropped: what was known before nobody can tell any more.
+    /// Up to when vintages were dropped: what was known before is lost.
     pub(super) fn dropped(&self) -> Option<UnixMicros> {
         self.vintages.values().filter(|vintage| vintage.dropped).map(|vintage| vintage.replaced).max()
     }
 
-    /// Takes what is coming for what is there, or back. A vintage is put in place first: where the file arrived, it did.
+    /// Completes or undoes the pending files. A vintage is put in place first, so if the file arrived, so did the
+    /// vintage.
     pub(super) fn settle(&mut self, key: &ArchiveKey, partition: &str, arrived: bool) {
         let Some(pending) = self.pending.remove(partition).filter(|_| arrived) else { return };
         self.ask(key, &pending.windows(), pending.at);

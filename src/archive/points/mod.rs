@@ -1,9 +1,9 @@
-//! An archive of points: hive-partitioned Parquet that any reader takes, a ledger of what was asked, and locks, so that
-//! several programs keep one archive, in a local folder or in an object store. What is read is what was written, or an
-//! error; only closed buckets are kept.
+//! An archive of points: hive-partitioned Parquet that any reader can read, a ledger of what was downloaded, and locks,
+//! so that several programs can share an archive, in a local folder or in an object store. A read returns what was
+//! written, or an error; only closed buckets are archived.
 //!
-//! `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet` are data. `_marketpoints/` holds ledgers, locks,
-//! vintages, unfinished files and what was set aside.
+//! Data are in `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet`. `_marketpoints/` contains ledgers,
+//! locks, vintages, unfinished files and the quarantine.
 
 mod archive;
 mod archive_info;

@@ -1,5 +1,5 @@
-//! Series ↔ one table: the rows of each series in turn, with columns that say what each row is of, and beside them the
-//! series' identities, from which the same series are made again.
+//! Converts series to and from one table: the rows of each series in turn, with columns for their identity, and the
+//! identities as metadata, from which the same series are restored.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use crate::protocol::{SeriesId, Shape};
 
 /// Column of the bucket starts.
 pub(super) const TIME: &str = "time";
-/// Columns of the identity, and the identity's field on the wire. Type and interval stand in the folder's name.
+/// Columns of the identity, with the identity's field on the wire. Type and interval are in the folder's name.
 const IDENTITY: [(&str, &str); 8] = [
     ("venue", "exchange"),
     ("raw_symbol", "rawSymbol"),
@@ -22,10 +22,10 @@ const IDENTITY: [(&str, &str); 8] = [
     ("tenor", "tenor"),
     ("token_name", "tokenName"),
 ];
-/// What the folders' names say: readers put these beside a file's own columns.
+/// Names in the folders' names: readers add these as columns beside a file's own.
 const FOLDERS: [&str; 6] = ["type", "exchange", "symbol", "interval", "key", "date"];
 
-/// One series of a file: whose rows, and which of the file's columns are its own.
+/// One series of a file: its rows, and which of the file's columns are its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PackedSeries {
     id: Vec<(String, String)>,
@@ -35,19 +35,19 @@ pub(super) struct PackedSeries {
     pub(super) rows: usize,
     /// A column's name, and the columns of the file that hold it.
     pub(super) columns: Vec<(String, Vec<String>)>,
-    /// Columns of values as they were sent.
+    /// Columns of raw values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) sent: Option<Vec<RawValues>>,
 }
 
 impl PackedSeries {
-    /// The same of no rows: what files that are alike have in common.
+    /// The same without rows: what similar files have in common.
     pub(super) fn of_no_rows(&self) -> Self {
         Self { rows: 0, ..self.clone() }
     }
 
-    /// The same without the columns that are not wanted. Values as they were sent are made from several columns, and get their
-    /// names when they are settled: then all stay.
+    /// The same without the columns that are not wanted. If there are raw values, all columns stay: their names are
+    /// only known once their types are.
     pub(super) fn narrowed(mut self, wanted: Option<&[String]>) -> Self {
         if let (Some(wanted), Some([])) = (wanted, self.sent.as_deref()) {
             let shape = self.shape().ok();
@@ -56,7 +56,7 @@ impl PackedSeries {
         self
     }
 
-    /// The series without its rows and columns. An error says what of it is not known.
+    /// The series without its rows and columns. The error names what is not known.
     pub(super) fn without_rows(&self) -> Result<Series, String> {
         let mut id = SeriesId { extra: self.extra.clone(), ..SeriesId::default() };
         for (name, value) in &self.id {
@@ -66,7 +66,7 @@ impl PackedSeries {
         Ok(Series::empty(id, self.shape()?))
     }
 
-    /// The names of the columns in which a file holds its times and its columns.
+    /// The names of the file's columns for its times and its columns.
     pub(super) fn file_columns(&self) -> impl Iterator<Item = &str> {
         [TIME].into_iter().chain(self.columns.iter().flat_map(|(_, names)| names).map(String::as_str))
     }
@@ -78,7 +78,7 @@ impl PackedSeries {
     }
 }
 
-/// Lays series in a table.
+/// Packs series into a table.
 pub(super) fn pack(series: &[Series]) -> (Table, Vec<PackedSeries>) {
     let mut table: Table = vec![(TIME.to_owned(), Column::Time(Vec::new()))];
     let (mut packed, mut done) = (Vec::new(), 0);
@@ -123,7 +123,7 @@ pub(super) fn pack(series: &[Series]) -> (Table, Vec<PackedSeries>) {
     (table, packed)
 }
 
-/// Puts rows under a name that no other kind of column has, and no folder, in any case of letters.
+/// Adds rows under a name that no column of another kind and no folder has, ignoring case.
 fn place(table: &mut Table, mut name: String, part: Column, done: usize) -> String {
     let reserved = |name: &str| {
         let mut taken = FOLDERS.into_iter().chain([TIME]).chain(IDENTITY.into_iter().map(|(column, _)| column));
@@ -137,7 +137,7 @@ fn place(table: &mut Table, mut name: String, part: Column, done: usize) -> Stri
                 table.push((name.clone(), column));
                 return name;
             }
-            // Another series' column of the same name and kind, which this series has not filled yet.
+            // Another series' column of the same name and kind, which this series has no values in yet.
             Some((known, column)) if *known == name && column.len() == done => {
                 if column.append(part.clone()) {
                     return name;
@@ -149,7 +149,8 @@ fn place(table: &mut Table, mut name: String, part: Column, done: usize) -> Stri
     }
 }
 
-/// Pairs and triplets that lie flat in a series stand apart in a file: readers want prices and volumes.
+/// Pairs and triplets, stored flat in a series, become separate columns in a file, because readers want prices and
+/// volumes.
 fn stride(shape: Shape, name: &str) -> &'static [&'static str] {
     match shape {
         Shape::Heatmap if name == LEVELS => &["price", "volume"],
@@ -174,7 +175,7 @@ fn parts(shape: Shape, name: &str, column: &Column) -> Vec<(String, Column)> {
     }
 }
 
-/// The series of a table. An error says what of it does not fit.
+/// The series of a table. The error names what does not fit.
 pub(super) fn unpack(mut table: Table, packed: &[PackedSeries]) -> Result<Vec<Series>, String> {
     let rows = table.first().map_or(0, |(_, column)| column.len());
     let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows));
@@ -189,7 +190,7 @@ pub(super) fn unpack(mut table: Table, packed: &[PackedSeries]) -> Result<Vec<Se
         let mut part = |name: &str| {
             let found = table.iter().position(|(known, _)| known == name);
             let place = found.ok_or_else(|| format!("column {name} is not there"))?;
-            // The columns of a file with one series are that series' own: nothing is copied.
+            // The columns of a file with one series belong to that series: nothing is copied.
             Ok::<_, String>(if packed.len() == 1 { table.swap_remove(place).1 } else { table[place].1.take(&span) })
         };
         let Column::Time(timestamps) = part(TIME)? else { return Err("the times are none".to_owned()) };

@@ -1,4 +1,4 @@
-//! One data file: series as Parquet that says of itself what it holds, and whether it is whole.
+//! Data files: series as Parquet with metadata that say what the file holds and whether it is complete.
 
 use std::collections::HashSet;
 
@@ -26,12 +26,12 @@ const SERIES: &str = "marketpoints.series";
 const CONTENT: &str = "marketpoints.content_sha256";
 const MAGIC: &[u8] = b"PAR1";
 
-/// What a file is for.
+/// The purpose of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartFileKind {
     /// Data.
     Part,
-    /// Data that others took the place of.
+    /// Data that were replaced.
     Vintage,
 }
 
@@ -44,13 +44,13 @@ impl PartFileKind {
     }
 }
 
-/// Bytes of a file with these series, which answer for these windows.
+/// The bytes of a file with these series, which covers these windows.
 pub(super) fn to_bytes(key: &ArchiveKey, windows: &[Window], series: &[Series]) -> Result<Vec<u8>, ArchiveFault> {
     let windows: Vec<(i64, i64)> = windows.iter().map(|window| (window.from, window.to)).collect();
     bytes_of(PartFileKind::Part, key, &windows, series)
 }
 
-/// Bytes of a file with these series, which says what they are of.
+/// The bytes of a file with these series and their identities.
 pub(super) fn bytes_of(
     kind: PartFileKind,
     key: &ArchiveKey,
@@ -76,12 +76,12 @@ pub(super) fn bytes_of(
     parquet_bytes(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
 }
 
-/// The series of a file whose checksum is right; where some columns are `wanted`, others may be left out.
+/// The series of a file whose checksum is right; if only some columns are `wanted`, others may be left out.
 pub(super) fn series(path: &str, bytes: Bytes, wanted: Option<&[String]>) -> Result<Vec<Series>, ArchiveFault> {
     contents::<IgnoredAny>(path, bytes, wanted).map(|(_, series)| series)
 }
 
-/// What a file whose checksum is right says of its windows, and its series.
+/// The windows of a file whose checksum is right, and its series.
 pub(super) fn contents<W: DeserializeOwned>(
     path: &str,
     bytes: Bytes,
@@ -98,13 +98,13 @@ pub(super) fn contents<W: DeserializeOwned>(
     Ok((windows, unpack(table, &packed).map_err(damaged)?))
 }
 
-/// What a file of unknown state is: the windows that it answers for and its rows, where it is a whole file of this key.
+/// The windows and the number of rows of a file in unknown state, if it is a complete file of this key.
 pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<(Vec<Window>, u64), ArchiveFault> {
     let (windows, rows) = examine_of::<Vec<(i64, i64)>>(PartFileKind::Part, key, path, bytes)?;
     Ok((windows.into_iter().map(|(from, to)| Window { from, to }).collect(), rows))
 }
 
-/// What a file of unknown state says of its windows, and its rows, where it is a whole file of this kind and key.
+/// The windows and the number of rows of a file in unknown state, if it is a complete file of this kind and key.
 pub(super) fn examine_of<W: DeserializeOwned>(
     kind: PartFileKind,
     key: &ArchiveKey,
@@ -139,14 +139,14 @@ pub(super) fn examine_of<W: DeserializeOwned>(
     Ok((windows, table.first().map_or(0, |(_, column)| column.len() as u64)))
 }
 
-/// Which service the data of a file are from; `None` for a file that does not say.
+/// The service of a file's data; `None` if the file does not say.
 pub(super) fn source(bytes: &Bytes) -> Option<String> {
     let metadata = metadata_of(bytes).ok()?;
     find(&metadata, FORMAT).filter(|format| *format == PartFileKind::Part.format())?;
     find(&metadata, SOURCE).map(str::to_owned)
 }
 
-/// What a file says of its series.
+/// The metadata about a file's series.
 pub(super) fn packed(metadata: &Metadata) -> Option<Vec<PackedSeries>> {
     serde_json::from_str(find(metadata, SERIES)?).ok()
 }

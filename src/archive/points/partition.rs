@@ -1,4 +1,4 @@
-//! Which file a bucket lies in: one a day, a month or a year, so that files are neither many nor large.
+//! Which file a bucket belongs to: one a day, a month or a year, so that files are neither many nor large.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -7,10 +7,10 @@ use jiff::{Timestamp, ToSpan};
 use super::key::ArchiveKey;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
-/// The file of times that no calendar knows.
+/// The partition of times outside of the calendar.
 const NONE: &str = "none";
 
-/// How long a file is.
+/// The period that a file covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileSpan {
     Day,
@@ -18,18 +18,18 @@ enum FileSpan {
     Year,
 }
 
-/// One file's share of a window.
+/// One file's part of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Partition {
-    /// The day on which the file begins: `2026-01-01`.
+    /// The first day of the file: `2026-01-01`.
     pub(super) name: String,
-    /// All that the file may hold.
+    /// Everything that the file may contain.
     pub(super) whole: Window,
-    /// What of the window lies in it.
+    /// The part of the window in it.
     pub(super) window: Window,
 }
 
-/// The files that a window touches, in order of time.
+/// The files that a window overlaps, in order of time.
 pub(super) fn partitions(key: &ArchiveKey, window: Window) -> Vec<Partition> {
     let span = span(key);
     let mut parts = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn partitions(key: &ArchiveKey, window: Window) -> Vec<Partition> {
     parts
 }
 
-/// All that the file of that name may hold; `None` for a name that no file has.
+/// Everything that the file of that name may contain; `None` for an invalid name.
 pub(super) fn named(key: &ArchiveKey, name: &str) -> Option<Window> {
     if name == NONE {
         return Some(Window::ALWAYS);
@@ -53,7 +53,7 @@ pub(super) fn named(key: &ArchiveKey, name: &str) -> Option<Window> {
     (found == name).then_some(Window { from, to })
 }
 
-/// A month of minutes is 44,640 rows; a day of order books at minutes may be a hundred megabytes.
+/// A month of minutes is 44,640 rows; a day of order books by the minute may be a hundred megabytes.
 fn span(key: &ArchiveKey) -> FileSpan {
     match key.interval.seconds {
         SECONDS_PER_DAY.. => FileSpan::Year,
@@ -63,7 +63,7 @@ fn span(key: &ArchiveKey) -> FileSpan {
     }
 }
 
-/// Name, start and end of the file that holds a second. Times that no calendar knows share a file.
+/// Name, start and end of the file that contains a second. Times outside of the calendar share a file.
 fn around(span: FileSpan, at: UnixSecond) -> (String, i64, i64) {
     let ends = |date: Date| {
         let start = match span {

@@ -1,18 +1,18 @@
-//! Names of folders that every file system takes, and that hive readers decode to what was meant.
+//! Folder names that every file system allows, and that hive readers decode to the original value.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sha2::{Digest, Sha256};
 
-/// Longest value in a folder's name; file systems take 255 bytes, and the key stands before it.
+/// Longest value in a folder's name; file systems allow 255 bytes, including the column's name.
 const LONGEST: usize = 160;
-/// All but letters, digits and these.
+/// Everything except letters, digits and these.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A value of a hive partition: letters, digits, `-`, `_` and inner dots as they are, all else percent-encoded, as
-/// Spark, polars, DuckDB and pyarrow decode it. What is too long is cut and ends in a hash.
+/// A value of a hive partition: letters, digits, `-`, `_` and inner dots are unchanged, everything else is
+/// percent-encoded, as Spark, polars, DuckDB and pyarrow decode it. A value that is too long is cut and ends in a hash.
 pub(super) fn hive(value: &str) -> String {
     let mut name = utf8_percent_encode(value, ENCODED).to_string();
-    // A dot in front would hide the folder, one at the end is dropped by Windows, and two of them lead upwards.
+    // A leading dot would hide the folder, Windows drops a trailing one, and `..` leads upwards.
     for end in [name.len().saturating_sub(1), 0] {
         if name.as_bytes().get(end) == Some(&b'.') {
             name.replace_range(end..=end, "%2E");
@@ -33,7 +33,7 @@ pub(super) fn hive(value: &str) -> String {
     name
 }
 
-/// The word of hive readers for a value that is not there.
+/// The name that hive readers use for a missing value.
 pub(super) fn hive_null() -> String {
     "__HIVE_DEFAULT_PARTITION__".to_owned()
 }

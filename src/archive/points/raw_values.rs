@@ -1,5 +1,5 @@
-//! Values of unknown fields as they were sent, in files that hold them as columns of a kind: for readers a number is a
-//! number, and yet what a column is can be settled anew together with the rows of other files.
+//! The raw values of unknown fields, in files that store them as typed columns: readers see numbers as numbers, and yet
+//! a column's type can be decided again together with the rows of other files.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use crate::columns::{Column, ColumnName, LEVELS, RaggedRows, Raw, SPLIT, Series}
 use crate::decode::settled;
 use crate::protocol::{Field, SeriesId, Shape};
 
-/// A column of values as they were sent, and where a file holds it.
+/// A column of raw values, and where a file stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct RawValues {
-    /// The column of records that it stands in, if in one.
+    /// The column of records that it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     within: Option<String>,
-    /// Its name, and whether a table names it.
+    /// Its name, and whether the type's table knows it.
     field: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     known: bool,
-    /// The column of its kind; absent where no row has a value.
+    /// The typed column; absent if no row has a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     column: Option<String>,
-    /// The column of values that are not spelt as that one would be.
+    /// The column of values whose spelling differs from that of the typed column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     spelt: Option<String>,
 }
 
-/// The same series with columns of a kind, and how to make those as they were sent again.
+/// The same series with typed columns, and how to restore the raw ones.
 pub(super) fn lay(series: &Series) -> (Series, Vec<RawValues>) {
     let mut sent = Vec::new();
     let mut laid = Series { columns: Vec::new(), ..series.clone() };
@@ -89,7 +89,7 @@ fn lay_columns(
     laid
 }
 
-/// What a column would be by itself: its name and values; `None` where no row has a value.
+/// The column by itself: its name and typed values; `None` if no row has a value.
 fn alone(name: &ColumnName, raw: &Raw, id: &SeriesId) -> Option<(String, Column)> {
     if raw.holds_nothing() {
         return None;
@@ -97,7 +97,7 @@ fn alone(name: &ColumnName, raw: &Raw, id: &SeriesId) -> Option<(String, Column)
     let mut unknown = raw.clone();
     unknown.known = false;
     let column = Column::Raw(unknown);
-    // Of a type that no table knows: its fields would have the names first.
+    // An unknown type: its fields come first.
     let id = SeriesId { data_type: None, ..id.clone() };
     let times = vec![0; raw.len()];
     let mut series =
@@ -109,8 +109,8 @@ fn alone(name: &ColumnName, raw: &Raw, id: &SeriesId) -> Option<(String, Column)
         .map(|(settled, column)| (if raw.known { name.to_string() } else { settled.into_owned() }, column))
 }
 
-/// Makes the columns as they were sent again. An error says what of it does not fit. `None` is a file of before such columns
-/// were described: fields that no table knows are taken as they would have been sent.
+/// Restores the raw columns. The error names what does not fit. `None` is a file from before such columns were
+/// described: for unknown fields, the raw values are made from the typed ones.
 pub(super) fn restore(series: &mut Series, sent: Option<&[RawValues]>) -> Result<(), String> {
     let fields: &[Field] = series.data_type().map_or(&[], |known| known.spec().fields);
     let Some(sent) = sent else {

@@ -1,5 +1,6 @@
-//! The rows of a window from an archive's files: each is checked and opened on whatever processor is free; then the values of
-//! some files at once are put in their places (`placing`), or, where files are not alike, made series and joined.
+//! Reads the rows of a window from an archive's files: files are checked and opened in parallel; then the values of
+//! several files at once are read into preallocated columns (`column_buffers`) or, if the files' columns differ,
+//! decoded as series and joined.
 
 use bytes::Bytes;
 
@@ -14,26 +15,26 @@ use super::{part_file, partition};
 use crate::clock::Window;
 use crate::columns::{Joiner, Series, pages, parallel};
 
-/// Bytes of files that are in memory at once before they are decoded, about: so few are still in the processor's caches.
+/// Approximate number of bytes of files in memory before they are decoded: few enough for the CPU caches.
 const BYTES_AT_ONCE: u64 = 12 << 20;
-/// And this part of all: values take several times as much as their files, and what is beside them is to be little.
+/// And this fraction of the total: values take several times as much as their files, and the rest is to be small.
 const SHARE: u64 = 6;
-/// But not fewer: processors that wait for each other after every file read no faster than one.
+/// But no less: processors that wait for each other after every file are no faster than one.
 const LEAST_AT_ONCE: u64 = 4 << 20;
-/// The same where each answer comes over a network: many must be under way.
+/// The same for files behind a network: many requests must be in flight.
 const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 
-/// How many times as much as their files values take, about.
+/// Approximate ratio of the size of values to that of their files.
 const DENSE: u64 = 4;
 
-/// A file that is there, with its values as far as they can be put in their places.
+/// An existing file, with its values if they can be read into preallocated columns.
 struct CheckedFile {
     name: String,
     bytes: Bytes,
     open: Option<Open>,
 }
 
-/// What is made of the files so far.
+/// The result of the files so far.
 enum PartsRead {
     Placed(Placing),
     Joined(Joiner),
@@ -55,7 +56,7 @@ impl Archive {
         let all = bytes_of(ledger, &partitions);
         let most =
             if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
-        // Files, and columns that take several times as much, are cut from memory that is there already.
+        // Memory for files, and for columns that take several times as much, is reused.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
         let (mut made, mut left) = (PartsRead::Placed(Placing::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
@@ -67,8 +68,8 @@ impl Archive {
         Ok(without_empty(joined.map_err(|both| contradiction(key, &both))?))
     }
 
-    /// Some files, each of which is what the ledger names or what a writer has just put in its place; without those that are
-    /// not to be there.
+    /// Some files, each of which is named by the ledger or was just put in place by a writer; files that should not
+    /// exist are left out.
     fn check(
         &self,
         key: &ArchiveKey,
@@ -77,7 +78,8 @@ impl Archive {
         scan: Scan<'_>,
     ) -> Result<Vec<CheckedFile>, ArchiveFault> {
         let names: Vec<String> = partitions.iter().map(|partition| ledger::part_name(key, partition)).collect();
-        // Behind a network all are asked at once; here, whoever checks a file reads it: it is still in the caches.
+        // Behind a network all are requested at once; locally, the thread that checks a file reads it, so that it stays
+        // in the caches.
         let mut found = Vec::new();
         if !self.store.is_local() {
             found = self.store.read_all(&names)?.into_iter().map(Some).collect();
@@ -94,7 +96,7 @@ impl Archive {
         checked.into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// The rows of a window in one file, which is what the ledger names or what a writer has just put in its place.
+    /// The rows of a window in one file, which is named by the ledger or was just put in place by a writer.
     pub(super) fn read_part(
         &self,
         key: &ArchiveKey,
@@ -108,7 +110,7 @@ impl Archive {
         bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(name, bytes, window.into()))
     }
 
-    /// Refuses a file that neither the ledger names nor a writer has just put in its place.
+    /// Refuses a file that is neither named by the ledger nor was just put in place by a writer.
     fn is_named(
         &self,
         key: &ArchiveKey,
@@ -128,7 +130,7 @@ impl Archive {
 }
 
 impl PartsRead {
-    /// What is made with the next files' rows.
+    /// Adds the next files' rows.
     fn with(self, files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
         let mut made = self;
         let mut left = files.into_iter().peekable();
@@ -188,11 +190,11 @@ fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>
     Ok(series)
 }
 
-/// How many of the next files are in memory at once, of so many bytes.
+/// How many of the next files are read into memory at once.
 fn at_once(ledger: &KeyLedger, partitions: &[&String], most: u64) -> usize {
     let fit = |count: &usize| bytes_of(ledger, &partitions[..*count]) <= most;
     let count = (1..=partitions.len().min(AT_ONCE)).take_while(fit).last().unwrap_or(1);
-    // As many for each processor: some more than the bytes that were meant, never more files than are to be at once.
+    // The same number for each processor: somewhat more bytes than intended, but never too many files.
     let threads = parallel::threads(bytes_of(ledger, partitions) as usize);
     let rounded = count.next_multiple_of(threads);
     let even = if rounded <= AT_ONCE || count < threads { rounded } else { count - count % threads };

@@ -1,4 +1,4 @@
-//! What changed between two readings of the same window: history that the service revised.
+//! Differences between two readings of the same window: history that the service revised.
 
 use crate::clock::UnixNanos;
 use crate::columns::{Column, Series};
@@ -12,7 +12,7 @@ pub enum Cell {
     Absent,
     /// A double.
     Float(f64),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// Unix nanoseconds, or [`crate::columns::NO_TIME`].
     Time(i64),
@@ -22,18 +22,18 @@ pub enum Cell {
     List(usize),
 }
 
-/// One value that differs.
+/// A value that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revision {
-    /// Whose.
+    /// The series.
     pub id: SeriesId,
     /// Bucket start.
     pub time: UnixNanos,
     /// Name of the column.
     pub column: String,
-    /// What was kept.
+    /// The archived value.
     pub before: Cell,
-    /// What the service says now.
+    /// The service's value now.
     pub after: Cell,
 }
 
@@ -55,7 +55,7 @@ pub fn revisions(before: &[Series], after: &[Series]) -> Vec<Revision> {
     found
 }
 
-/// Whether two series are of the same, fields included that this version does not know, in any order.
+/// Whether two series have the same identity, including unknown fields in any order.
 fn is_same(one: &SeriesId, other: &SeriesId) -> bool {
     let sorted = |id: &SeriesId| {
         let mut extra = id.extra.clone();
@@ -77,7 +77,7 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
     let (mut left, mut right) = (0, 0);
     loop {
         let (old_time, new_time) = (time(old, left), time(new, right));
-        // Both ascend; rows of one time (token supply) are paired in their order.
+        // Both ascend; rows with the same time (token supply) are paired in order.
         let (old_row, new_row, at) = match (old_time, new_time) {
             (None, None) => return,
             (Some(one), Some(other)) if one == other => (Some(left), Some(right), one),
@@ -88,7 +88,7 @@ fn compare(old: Option<&Series>, new: Option<&Series>, found: &mut Vec<Revision>
         for name in &columns {
             let before = old.zip(old_row).and_then(|(series, row)| Some((series.column(name)?, row)));
             let after = new.zip(new_row).and_then(|(series, row)| Some((series.column(name)?, row)));
-            // A column that only other rows have values in may be there or not.
+            // A column without values in these rows may be missing.
             let is_blank = |place: Option<(&Column, usize)>| {
                 place.is_none_or(|(column, row)| {
                     let mut both = column.take(&[row]);
@@ -185,7 +185,7 @@ mod tests {
         assert!(revisions(&before, &wider).is_empty() && revisions(&wider, &before).is_empty());
         wider[0].columns[1].1 = Column::Text(vec![Some("a".into())]);
         assert_eq!(revisions(&before, &wider).len(), 1);
-        // A row that is gone is reported, whatever it held.
+        // A row that disappeared is reported, whatever it contained.
         let nothing = series("BUY", &[1], &[f64::NAN]);
         assert_eq!(revisions(&[nothing], &[]).len(), 1);
     }

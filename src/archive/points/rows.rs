@@ -1,11 +1,11 @@
-//! Rows of series by the windows in which their buckets start.
+//! Selects rows of series by the windows of their buckets' starts.
 
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
 use crate::clock::{UnixNanos, Window};
 use crate::columns::{Contradiction, Series, join};
 
-/// Series of several files or answers as one, with only the rows whose bucket starts lie in the windows.
+/// Joins the series of several files or answers, keeping only rows whose bucket starts are in the windows.
 pub(super) fn joined(
     key: &ArchiveKey,
     parts: Vec<Vec<Series>>,
@@ -27,7 +27,7 @@ pub(super) fn contradiction(key: &ArchiveKey, both: &Contradiction) -> ArchiveFa
     ArchiveFault::Content(format!("{}: {}", key.label(), both.conflict))
 }
 
-/// Keeps the rows whose bucket starts lie in the windows, which are in order, or the others.
+/// Keeps the rows whose bucket starts are in the windows, which are sorted, or only the other rows.
 pub(super) fn keep(series: &mut Series, windows: &[Window], inside: bool) {
     let holds = |time: UnixNanos| {
         let place = windows.partition_point(|window| window.nanos().end <= time);

@@ -3,12 +3,12 @@
 use crate::clock::Window;
 use crate::protocol::Shape;
 
-/// What is read of a key's files.
+/// The part of a key's files to read.
 #[derive(Debug, Clone, Copy)]
 pub struct Scan<'a> {
-    /// The rows: those whose bucket starts lie in it.
+    /// The rows: those whose bucket starts are in it.
     pub window: Window,
-    /// The columns that are wanted beside the times; others may come with them. `None` wants all.
+    /// The columns to read beside the times; others may be included. `None` is all.
     pub columns: Option<&'a [String]>,
 }
 
@@ -19,7 +19,7 @@ impl From<Window> for Scan<'_> {
     }
 }
 
-/// Whether a column is read where some are wanted: heatmaps and volume profiles are their levels, and nothing without them.
+/// Whether a column is read when only some are wanted: heatmaps and volume profiles always need their levels.
 pub fn is_wanted(shape: Shape, name: &str, wanted: &[String]) -> bool {
     matches!(shape, Shape::Heatmap | Shape::Profile) || wanted.iter().any(|wanted| wanted == name)
 }

@@ -1,4 +1,4 @@
-//! Looking over a whole archive: what it holds, and whether every file is what was written.
+//! Verifies an archive: what it contains, and whether every file is what was written.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,15 @@ use super::vintage;
 use crate::clock::Window;
 use crate::protocol::PointsQuery;
 
-/// How often a key is looked over anew while somebody writes it.
+/// How often a key is checked again while someone writes it.
 const LOOKS: usize = 100;
 
-/// What is kept of one key.
+/// The archived data of one key.
 #[derive(Debug, Clone)]
 pub struct Content {
     /// The key.
     pub key: ArchiveKey,
-    /// The windows of bucket starts that were asked.
+    /// The windows of bucket starts that were downloaded.
     pub windows: Vec<Window>,
     /// Rows in its files.
     pub rows: u64,
@@ -33,27 +33,28 @@ pub struct Content {
 /// A file that is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblem {
-    /// The file, from the archive's root.
+    /// The file's path within the archive.
     pub path: String,
-    /// What it is instead.
+    /// Its state.
     pub state: FileState,
-    /// What is wrong, and how to mend it.
+    /// What is wrong, and the remedy.
     pub problem: String,
 }
 
-/// What a look at every file found.
+/// The result of checking every file.
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
     /// Files whose checksum is right.
     pub files: usize,
     /// Their size.
     pub bytes: u64,
-    /// All others.
+    /// All other files.
     pub problems: Vec<FileProblem>,
 }
 
 impl Archive {
-    /// What is kept, by key, and the files among the ledgers that are none of this archive's: they are left alone.
+    /// The archived data by key, and files among the ledgers that do not belong to this archive: they are left
+    /// unchanged.
     ///
     /// # Errors
     /// [`ArchiveFault::File`] for a ledger that is not what was written.
@@ -83,7 +84,7 @@ impl Archive {
     /// Reads every file and compares checksums. Changes nothing.
     ///
     /// # Errors
-    /// [`ArchiveFault::Access`] when the folder cannot be read. What is wrong with files is in what it returns.
+    /// [`ArchiveFault::Access`] when the folder cannot be read. Problems of files are in the result.
     pub fn verify(&self) -> Result<Verification, ArchiveFault> {
         let mut report = Verification { problems: self.strangers()?, ..Verification::default() };
         let mut known = BTreeSet::new();
@@ -126,7 +127,7 @@ impl Archive {
         Ok(report)
     }
 
-    /// As [`Archive::look`], anew while a writer changes what the ledger names.
+    /// As [`Archive::look`], repeated while a writer changes the ledger.
     fn look_in_peace(
         &self,
         key: &ArchiveKey,
@@ -190,7 +191,7 @@ impl Archive {
         Ok(names.iter().filter_map(|name| ledger::key_of(name)).map(str::to_owned).collect())
     }
 
-    /// Files among the ledgers whose names this package does not give.
+    /// Files among the ledgers whose names have another form.
     fn strangers(&self) -> Result<Vec<FileProblem>, ArchiveFault> {
         let names = self.store.list(&own("ledger"))?.into_iter().filter(|name| ledger::key_of(name).is_none());
         let problem = "not a ledger of this package, and left alone; move it away";
@@ -198,7 +199,7 @@ impl Archive {
         Ok(names.map(stranger).collect())
     }
 
-    /// Which service the ledgers' data are from, asked once for all of them: each may have to be read for it.
+    /// The service of the ledgers' data, determined once for all of them: each may have to be read for it.
     fn source_of(&self, ledgers: &[String]) -> Result<String, ArchiveFault> {
         if ledgers.is_empty() { Ok(String::new()) } else { self.source().map(Option::unwrap_or_default) }
     }
@@ -220,7 +221,7 @@ impl Archive {
     }
 }
 
-/// Every file that a ledger names, those that come and go included.
+/// Every file that a ledger names, including pending ones.
 fn names_of(key: &ArchiveKey, ledger: &KeyLedger) -> Vec<String> {
     let parts = ledger.parts.keys().chain(ledger.pending.keys()).map(|partition| part_name(key, partition));
     let coming = ledger.pending.values().filter_map(|next| next.vintage.as_ref()).map(|(name, _)| name);

@@ -1,6 +1,6 @@
-//! What others took the place of: a file of the buckets that a service changed, with the rows that they had, since
-//! when these were known and when the archive learned otherwise. Such files lie beside the data, where no reader takes them
-//! for data, and a ledger names them in the order in which they were replaced.
+//! Vintages: files of the buckets that a service changed, with their former rows, since when these were known and when
+//! they were replaced. They are outside of the data folders, so that no reader takes them for data, and a ledger names
+//! them in the order in which they were replaced.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::store::own;
 use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
-/// What a file says of itself.
+/// A vintage's metadata.
 #[derive(Serialize, Deserialize)]
 struct VintageInfo {
     replaced: UnixMicros,
@@ -34,7 +34,7 @@ pub(super) fn file(key: &ArchiveKey, name: &str) -> String {
     format!("{}/{name}.vintage", folder(key))
 }
 
-/// The name of a file; `None` for one that this package does not give.
+/// The name of a vintage from its file's; `None` for another form.
 pub(super) fn name_of<'a>(key: &ArchiveKey, file: &'a str) -> Option<&'a str> {
     let name = file.strip_prefix(&folder(key))?.strip_prefix('/')?.strip_suffix(".vintage")?;
     number(name).map(|_| name)
@@ -45,7 +45,7 @@ pub(super) fn name(number: u64, partition: &str) -> String {
     format!("{number:010}-{partition}")
 }
 
-/// What stands in front of the partition in a name.
+/// The part of a name before the partition.
 pub(super) fn number(name: &str) -> Option<u64> {
     let (number, _) = name.split_once('-')?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
@@ -56,13 +56,13 @@ pub(super) fn partition(name: &str) -> &str {
     name.split_once('-').map_or("", |(_, partition)| partition)
 }
 
-/// The first number that no vintage of a ledger has.
+/// The first unused number of a ledger's vintages.
 pub(super) fn next_number(ledger: &KeyLedger) -> u64 {
     let names = ledger.vintages.keys().chain(&ledger.going);
     names.filter_map(|name| number(name)).max().map_or(1, |last| last + 1)
 }
 
-/// A vintage and its file. Without windows it stands for one that was dropped.
+/// A vintage and its file. Without windows it replaces one that was dropped.
 pub(super) fn make(
     key: &ArchiveKey,
     replaced: UnixMicros,
@@ -82,14 +82,14 @@ pub(super) fn open(path: &str, bytes: Bytes) -> Result<(Vec<KnownBuckets>, Vec<S
     Ok((about.known.into_iter().map(KnownBuckets::of_numbers).collect(), series))
 }
 
-/// What a file of unknown state is, where it is a whole vintage of this key.
+/// The metadata of a file in unknown state, if it is a complete vintage of this key.
 pub(super) fn examine(key: &ArchiveKey, path: &str, bytes: &Bytes) -> Result<Vintage, ArchiveFault> {
     let (about, rows) = examine_of::<VintageInfo>(PartFileKind::Vintage, key, path, bytes)?;
     let part = LedgerPart::of(bytes, rows);
     Ok(Vintage { part, replaced: about.replaced, dropped: about.known.is_empty() })
 }
 
-/// Why a file that is not what the ledger names is none. Nobody can ask again what it held.
+/// The error for a file that is not what the ledger names. Its content cannot be downloaded again.
 pub(super) fn strange(key: &ArchiveKey, path: &str, bytes: Option<&Bytes>) -> ArchiveFault {
     let lost = "what it held cannot be asked again; compact() of a later time drops it";
     let Some(bytes) = bytes else {

@@ -1,4 +1,4 @@
-//! Writing vintages: what a commit takes the place of.
+//! Writes vintages: the values that a commit replaces.
 
 use super::checksum::sha256;
 use super::fault::{ArchiveFault, FileState};
@@ -10,7 +10,7 @@ use super::vintage;
 use crate::clock::{UnixMicros, Window};
 use crate::columns::Series;
 
-/// A vintage that is yet to be put in place.
+/// A vintage that is not in place yet.
 pub(super) struct NewVintage {
     pub(super) name: String,
     pub(super) vintage: Vintage,
@@ -18,8 +18,8 @@ pub(super) struct NewVintage {
 }
 
 impl KeyWriter {
-    /// The buckets of a partition that an answer has otherwise than they are kept, as a file that is yet to be put in
-    /// place; `None` where there are none.
+    /// The buckets of a partition whose archived values differ from an answer, as a file that is not in place yet;
+    /// `None` if there are none.
     pub(super) fn vintage(
         &self,
         partition: &str,
@@ -48,7 +48,7 @@ impl KeyWriter {
         }
         let known = self.ledger.known(&changed);
         let (vintage, bytes) = vintage::make(&self.key, at, &known, &of(&before, &changed))?;
-        // Of several partitions of one answer, each has a number of its own; a writer that was overtaken may have left one.
+        // Each partition of an answer has a number of its own; a writer that lost its lock may have left one.
         let mut number = vintage::next_number(&self.ledger);
         let mut name = vintage::name(number, partition);
         while self.archive.store.length(&vintage::file(&self.key, &name))?.is_some() {
@@ -59,8 +59,8 @@ impl KeyWriter {
         Ok(Some(NewVintage { name, vintage, file }))
     }
 
-    /// Takes a vintage for one that is there, if it is. Whatever became of the file that was to follow it: what a vintage
-    /// says of the time before holds.
+    /// Adds a vintage to the ledger if its file is in place. Even if the new data did not arrive, what a vintage says
+    /// about the time before is true.
     pub(super) fn settle_vintage(&mut self, coming: Option<(String, Vintage)>) -> Result<(), ArchiveFault> {
         let Some((name, vintage)) = coming else { return Ok(()) };
         self.ledger.vintages.remove(&name);
@@ -69,13 +69,13 @@ impl KeyWriter {
                 self.ledger.vintages.insert(name, vintage);
                 Ok(())
             }
-            // Another writer's, which came before.
+            // Of another writer, who was faster.
             Some(_) => self.adopt_vintages(),
             None => Ok(()),
         }
     }
 
-    /// Takes in whole vintages of the key that its ledger does not name: it was lost, or is older than they are.
+    /// Adds complete vintages of the key that its ledger does not name, because it was lost or is older than they are.
     pub(super) fn adopt_vintages(&mut self) -> Result<(), ArchiveFault> {
         for file in self.archive.store.list(&vintage::folder(&self.key))? {
             let Some(name) = vintage::name_of(&self.key, &file).map(str::to_owned) else { continue };
@@ -96,7 +96,7 @@ impl KeyWriter {
         Ok(())
     }
 
-    /// Removes the files of vintages that are going, or puts files without rows in their place.
+    /// Removes the files of vintages that are being dropped, or replaces them by files without rows.
     pub(super) fn drop_vintages(&mut self) -> Result<(), ArchiveFault> {
         for name in std::mem::take(&mut self.ledger.going) {
             let file = vintage::file(&self.key, &name);

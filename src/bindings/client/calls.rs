@@ -1,4 +1,4 @@
-//! What the client's methods do, as futures: each is waited for by one method and awaited by another.
+//! The client's methods as futures: each is run by a blocking and by an async method.
 
 use pyo3::prelude::*;
 use serde_json::Value;

@@ -6,18 +6,18 @@ use crate::client::listed::Listed;
 use crate::protocol::query::Spelling;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
 
-/// Whether a block size fits.
+/// A block size to check.
 pub(super) struct SizeQuestion {
     query: ListQuery,
     size: f64,
-    /// Whether several markets are summed. A service may leave some of them out of the sum, so what is recommended for all of
-    /// them is no rule where they differ.
+    /// Whether several markets are summed. A service may leave some of them out of the sum, so their common
+    /// recommendation is no rule where they differ.
     summed: bool,
 }
 
 impl SizeQuestion {
-    /// That of a query; `None` where it has no block size, or none that a recommendation is for: in USD, the size is in USD
-    /// and the recommended one in the market's quote.
+    /// From a query; `None` without a block size, and in USD, where the recommendation (in the market's quote) does not
+    /// apply.
     pub(super) fn of(query: &PointsQuery, usd: bool) -> Option<Self> {
         let size = query.block_size.filter(|_| has_block_size(&query.data_type) && !usd)?;
         let mut filters = Filters {

@@ -1,4 +1,5 @@
-//! Whether a service lists what the channels of a stream are of: a channel of what is not there tells nothing, for ever.
+//! Whether a service lists the markets of a stream's channels: the channel of an unknown market would stay silent
+//! forever.
 
 use futures::future;
 
@@ -10,7 +11,7 @@ use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};
 
-/// Whether a market is of a category.
+/// Whether a market is in a category.
 struct CategoryQuestion<'a> {
     query: ListQuery,
     channel: &'a Channel,
@@ -51,7 +52,7 @@ impl ListQuestion<String> for CategoryQuestion<'_> {
     }
 }
 
-/// The data type whose list tells whether there is what a kind of channels is of.
+/// The data type in whose list to look for a channel's market.
 fn data_type(kind: ChannelKind) -> DataType {
     match kind {
         ChannelKind::Trade | ChannelKind::TradeAgg => DataType::TradeAgg,
@@ -64,10 +65,10 @@ fn data_type(kind: ChannelKind) -> DataType {
 }
 
 impl ClientInner {
-    /// What the lists say of the channels of a stream, asked where they must be; at once, so that the wait is that of one.
+    /// Looks up a stream's channels, concurrently, fetching lists where needed.
     ///
     /// # Errors
-    /// [`crate::client::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have.
+    /// [`crate::client::ErrorKind::InvalidRequest`] for a symbol that the exchange does not have.
     pub(in crate::client) async fn look_up_channels(&self, channels: &[&Channel]) -> Result<Listed, ClientError> {
         if !self.check_symbols {
             return Ok(Listed::Unknown);
@@ -77,7 +78,7 @@ impl ClientInner {
     }
 
     async fn look_up_channel(&self, channel: &Channel) -> Result<Listed, ClientError> {
-        // Of a kind that this version does not know nothing tells which list it is in.
+        // For an unknown kind, the list to look in is unknown.
         let Some(kind) = ChannelKind::find(&channel.kind) else { return Ok(Listed::Unknown) };
         let of_category = async {
             match CategoryQuestion::of(channel) {
@@ -100,14 +101,14 @@ impl ClientInner {
         if wanted == DataType::TradeAgg || matches!(said, Ok(Listed::Yes | Listed::Unknown)) {
             return said;
         }
-        // A market that is there may have no data of this kind: the service takes the channel and has nothing to tell.
+        // A listed market may have no data of this kind: the service accepts the channel, which then stays silent.
         match ask(DataType::TradeAgg).await {
             Ok(Listed::Yes) => Ok(Listed::Unsure(format!(
                 "the service lists {exchange} {symbol}, but not for {}: its channel {} may stay silent",
                 wanted.spec().name,
                 channel.kind,
             ))),
-            // A list of nothing is not sure; that of the trades may be.
+            // An empty list proves nothing; that of the trades may.
             Err(refused) if matches!(said, Ok(Listed::Unsure(_))) => Err(refused),
             _ => said,
         }

@@ -1,4 +1,4 @@
-//! Asking a service for its lists: one attempt, for a moment.
+//! Fetches a service's lists, with one attempt and a short timeout.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::protocol::{ErrorBody, Weight, excerpt};
 const MOMENT: Duration = Duration::from_secs(2);
 
 impl ListSource for ClientInner {
-    // One attempt: it must not hold up what it is asked for.
+    // One attempt only, so that it does not delay the call.
     async fn list_once<T: DeserializeOwned>(&self, query: &ListQuery) -> Option<Vec<T>> {
         let endpoint = query.list.endpoint();
         let url = self.transport.url(endpoint.path, &query.filters.to_query_string());
@@ -30,8 +30,7 @@ impl ListSource for ClientInner {
         let got = timeout_at(end, self.transport.get(&url, &mut reading)).await;
         let (status, list) = match got {
             Err(_) => {
-                let message =
-                    format!("no whole answer within {} s, which is as long as a list is waited for", MOMENT.as_secs());
+                let message = format!("no complete answer within {} s, the timeout for lists", MOMENT.as_secs());
                 (None, Err(ClientError::new(ErrorKind::Timeout, message)))
             }
             Ok(Err(broken)) => (None, Err(broken.error)),
@@ -55,7 +54,7 @@ impl ListSource for ClientInner {
     }
 }
 
-/// The list in an endpoint's answer; an empty one is an absent key.
+/// The list in an endpoint's answer; an absent key is an empty list.
 pub(in crate::client) fn entries(endpoint: &ListEndpoint, answer: &mut Map<String, Value>) -> Value {
     let mut keys = [endpoint.key].into_iter().chain(endpoint.also.iter().copied());
     let found = keys.find_map(|key| answer.remove(key).filter(|list| !list.is_null()));

@@ -1,8 +1,8 @@
-//! What a service lists (service.md 4.2), looked up before a request costs: a symbol or a coin that it does not have is
+//! Looks names up in the service's lists (service.md 4.2) before a request is paid for: an unknown symbol or coin is
 //! charged in full and answered with nothing, and a block size that does not fit is refused.
 //!
-//! A list weighs nothing, is asked once for each type and exchange (block sizes: for each market) and kept. One that cannot
-//! be had within a moment refuses nothing and is left alone for some minutes.
+//! A list weighs nothing, is fetched once for each type and exchange (block sizes: for each market) and cached. If a
+//! list cannot be fetched within seconds, nothing is refused, and it is not fetched again for some minutes.
 
 mod block_size;
 mod channel;
@@ -22,12 +22,12 @@ use crate::archive::points::{Archive, ArchiveKey, gaps};
 use crate::clock::UnixNanos;
 
 impl Client {
-    /// What the lists that are known say of a request's symbol or coin, and of its block size. Sends nothing. `None` where one
-    /// must be asked.
+    /// Looks up a request's symbol or coin, and its block size, in the cached lists. Sends nothing. `None` if a list
+    /// must be fetched.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for a name that the service surely does not have, and for a block size that is no
-    /// multiple of the recommended one (supplement 9), each with the nearest that would do.
+    /// [`super::ErrorKind::InvalidRequest`] for a name that the service does not have, and for a block size that is not
+    /// a multiple of the recommended one (supplement 9), each with the nearest valid one.
     pub fn listed(&self, request: &PointsRequest) -> Result<Option<Listed>, ClientError> {
         let inner = &self.inner;
         let named = match inner.name_question(request) {
@@ -41,9 +41,9 @@ impl Client {
         Ok(named.filter(|_| sized.is_some()))
     }
 
-    /// As [`Client::listed`], with the lists asked where they must be: requests of weight 0, for which the call waits two
-    /// seconds at most. A list that cannot be had is [`Listed::Unknown`]. Nothing is asked for a request that would send
-    /// nothing at `now`, such as one that an archive answers: the client's, or `archive` where one is given.
+    /// As [`Client::listed`], fetching lists where needed: requests of weight 0, for at most two seconds.
+    /// [`Listed::Unknown`] if a list cannot be fetched. Nothing is fetched for a request that would send nothing at
+    /// `now`, such as one that is archived: in the client's archive, or in `archive` if given.
     ///
     /// # Errors
     /// As [`Client::listed`].
@@ -73,7 +73,7 @@ impl Client {
             }
         };
         let (named, sized) = future::join(named, sized).await;
-        let named = named?; // a wrong name is told before the size of its blocks
+        let named = named?; // a wrong name is reported before a wrong block size
         sized.map(|_| named)
     }
 }
@@ -87,13 +87,13 @@ impl ClientInner {
         SizeQuestion::of(&request.query, request.usd()).filter(|_| !self.any_block_size)
     }
 
-    /// Whether a request sends anything, as far as that is known without sending.
+    /// Whether a request sends anything, as far as can be known without sending.
     async fn sends(&self, request: &PointsRequest, now: UnixNanos, archive: Option<&Archive>) -> bool {
         let window = request.window(now, self.tier);
         if window.is_empty() {
             return false;
         }
-        // What the client refuses by itself costs nothing either, and says so.
+        // What the client itself refuses costs nothing either, and has its own error.
         if self.tier.is_some_and(|tier| request.check_walls(tier, window, now).is_err()) {
             return false;
         }
@@ -101,7 +101,7 @@ impl ClientInner {
         let Some(key) = ArchiveKey::new(&self.source, &request.query) else { return true };
         match blocking(archive, &key, Archive::asked).await {
             Ok(asked) => !gaps(&asked, window).is_empty(),
-            Err(_) => false, // told by the call itself
+            Err(_) => false, // reported by the call itself
         }
     }
 }

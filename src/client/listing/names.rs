@@ -13,14 +13,14 @@ use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 /// Most names that a message lists.
 const FEW: usize = 8;
 
-/// Whether a symbol or a coin is listed.
+/// A symbol or a coin to look up.
 pub(super) struct NameQuestion<'a> {
     query: ListQuery,
     name: &'a str,
 }
 
 impl<'a> NameQuestion<'a> {
-    /// That of a query's symbol, or else its coin.
+    /// From a query's symbol, or else its coin.
     pub(super) fn of(query: &'a PointsQuery) -> Option<Self> {
         let (list, name) = match (&query.raw_symbol, &query.normalized_symbol, &query.coin) {
             (Some(symbol), ..) => (DiscoveryList::Symbols, symbol),
@@ -31,7 +31,7 @@ impl<'a> NameQuestion<'a> {
         Some(Self::in_list(list, &query.data_type, &query.exchanges, name))
     }
 
-    /// That of the symbol of a market.
+    /// For the symbol of a market.
     pub(super) fn of_market(data_type: &str, exchange: &str, symbol: &'a str) -> Self {
         Self::in_list(DiscoveryList::Symbols, data_type, &[exchange.to_owned()], symbol)
     }
@@ -57,20 +57,20 @@ impl ListQuestion<String> for NameQuestion<'_> {
         let of = filters.types.join(", ");
         let at = if filters.exchanges.is_empty() { "the service".to_owned() } else { filters.exchanges.join(" with ") };
         if names.is_empty() && filters.types.iter().any(|name| DataType::find(name).is_none()) {
-            return Ok(Listed::Unknown); // of a type that this version does not know it may list nothing at all
+            return Ok(Listed::Unknown); // for an unknown type it may list nothing at all
         }
         if names.is_empty() {
             let words = format!("the service lists nothing of {of} for {at}: {name} may be answered with nothing");
             return Ok(Listed::Unsure(words));
         }
         let near = nearest(name, names).map_or_else(String::new, did_you_mean);
-        // A few are named; of many their number says enough.
+        // A few are named; of many, the number is enough.
         let there = match names.len() {
             1..=FEW => names.join(", "),
             count => format!("{count} {}", words_of(*list)),
         };
         let words = format!("{at} has no {name}{near} (of {of} the service lists {there} there");
-        // A venue with so many markets may not list them all.
+        // The list of so large a venue may be incomplete.
         if filters.exchanges.iter().any(|exchange| venue(exchange) == Some(VenueKind::Prediction)) {
             return Ok(Listed::Unsure(format!(
                 "{words}, maybe not all: markets go by their conditionId, not by a slug)"
@@ -81,7 +81,7 @@ impl ListQuestion<String> for NameQuestion<'_> {
     }
 }
 
-/// What a list holds, as messages name it.
+/// The plural word for a list's entries in messages.
 fn words_of(list: DiscoveryList) -> &'static str {
     match list {
         DiscoveryList::Symbols => "symbols",
@@ -91,8 +91,8 @@ fn words_of(list: DiscoveryList) -> &'static str {
     }
 }
 
-/// The listed name that was most likely meant: the same letters in another case or with other separators; else the name
-/// that continues it or that it continues, or one within two edits. Of equals one in USDT, then the first.
+/// The listed name that was most likely meant: the same letters in another case or with other separators; else a name
+/// that extends it or that it extends, or one within two edits. Of equally near ones, one in USDT, then the first.
 fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a str> {
     let wanted = letters(name);
     let candidates = names.iter().filter_map(|known| {

@@ -1,4 +1,4 @@
-//! Why a window that a user means holds no bucket to ask for (supplement 4).
+//! Explains why a window holds no bucket (supplement 4).
 
 use super::PointsRequest;
 use crate::clock::{UnixNanos, utc};
@@ -6,8 +6,7 @@ use crate::protocol::Tier;
 use crate::protocol::query::Spelling;
 
 impl PointsRequest {
-    /// Why the window that the request means at `now` for a key of a tier holds no bucket, in words; `None`
-    /// where it holds one.
+    /// Why the request's window at `now` for a tier holds no bucket; `None` if it holds one.
     #[must_use]
     pub fn why_no_bucket(&self, now: UnixNanos, tier: Option<Tier>) -> Option<String> {
         let window = self.window(now, tier);
@@ -22,7 +21,7 @@ impl PointsRequest {
             (Some(start), None, Some(period)) => (start, start + period),
             (None, Some(end), Some(period)) => (end - period, end),
             (None, None, Some(period)) => (forming as f64 - period, forming as f64),
-            // Whoever leaves the end open means now.
+            // An open end means now.
             (Some(start), None, None) => (start, start.max(now.ceil_second().0 as f64)),
             (None, _, None) => return None,
         };

@@ -204,7 +204,7 @@ fn a_market_profile_goes_by_its_sessions() {
             "{interval}"
         );
     }
-    // Without a session, and with one that nobody knows, the interval's buckets count.
+    // Without a session, and with an unknown one, the interval's buckets count.
     for session in ["TPO_SESSION_UNSPECIFIED", "TPO_SESSION_LUNAR"] {
         let hour = of(session, "1h", |a| a.period = Some(3_600));
         assert_eq!(hour, (at("2026-11-18T12:00:00Z"), at("2026-11-18T13:00:00Z")));

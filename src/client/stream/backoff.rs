@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-/// Waits; a test passes one that only notes how long.
+/// Waits; tests pass a function that only records the duration.
 pub type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// How long to wait before each attempt. Half of a pause is fixed, half is chance, so that the clients that an outage cut
-/// off at one moment do not all come back at one.
+/// Pauses before each attempt. Half of a pause is fixed, half is random, so that clients that were disconnected at the
+/// same moment do not all reconnect at once.
 #[derive(Clone)]
 pub struct Backoff {
-    /// First pause, without chance.
+    /// First pause, without jitter.
     pub first: Duration,
-    /// Longest pause, without chance.
+    /// Longest pause, without jitter.
     pub longest: Duration,
-    /// Tells a number from 0 to 1: the part of the chance half that is waited.
+    /// Returns a number from 0 to 1: the part of the random half to wait.
     pub chance: Arc<dyn Fn() -> f64 + Send + Sync>,
     /// Waits.
     pub pause: Pause,
@@ -35,7 +35,7 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The pause before the attempt that follows so many failed ones.
+    /// The pause before the attempt after so many failures.
     pub fn before(&self, failed: u32) -> Duration {
         let doubled = self.first.saturating_mul(2u32.saturating_pow(failed));
         let whole = doubled.min(self.longest);

@@ -1,4 +1,4 @@
-//! Trades and liquidations as columns, and the table of what they are of.
+//! Trades and liquidations as columns, and the table of their series.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,47 +9,47 @@ use super::event::{Event, nanoseconds};
 use crate::columns::NO_TIME;
 use crate::decode::{LONGEST_ID, TradePoint};
 
-/// Names under which their values come.
+/// Keys of their values on the wire.
 const TRADE: &str = "trade";
 const LIQUIDATION: &str = "liquidation";
-/// Most series that are told apart; events of further ones are handed out one by one.
+/// Most different series; events of further ones are delivered one by one.
 const MOST_SERIES: usize = 4_096;
 /// Longest series as JSON text, in bytes.
 const LONGEST_SERIES: usize = 1_024;
-/// What a batch takes by itself, and what each row takes beside its id.
+/// Size of an empty batch, and of a row without its id.
 const EMPTY: usize = 256;
 const ROW: usize = 40;
 
-/// Trades, or liquidations, as they came one after the other.
+/// Trades, or liquidations, in the order of arrival.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trades {
     /// Whether they are liquidations.
     pub are_liquidations: bool,
-    /// Unix nanoseconds; the least number where none is sent.
+    /// Unix nanoseconds; `i64::MIN` if none was sent.
     pub times: Vec<i64>,
     /// Prices in quote.
     pub prices: Vec<f64>,
     /// Amounts in the venue's native unit.
     pub amounts: Vec<f64>,
-    /// What each is of, by its place in [`TradeTable::all`].
+    /// Each one's series, as an index into [`TradeTable::all`].
     pub series: Vec<u32>,
-    /// All identifiers, and where each ends.
+    /// All identifiers concatenated, and where each ends.
     ids: String,
     ends: Vec<usize>,
 }
 
-/// The name under which the values of a trade, or of a liquidation, come.
+/// The key of a trade's, or a liquidation's, values on the wire.
 pub(super) fn name_of(is_liquidation: bool) -> &'static str {
     if is_liquidation { LIQUIDATION } else { TRADE }
 }
 
 impl Trades {
-    /// None yet.
+    /// An empty batch.
     pub(super) fn of(are_liquidations: bool) -> Self {
         Self { are_liquidations, ..Self::default() }
     }
 
-    /// None yet, with room for as many: after many in a moment many more will come.
+    /// An empty batch with room for as many again: a busy stream stays busy.
     pub(super) fn of_no_rows(&self) -> Self {
         let rows = self.len();
         Self {
@@ -63,28 +63,28 @@ impl Trades {
         }
     }
 
-    /// How many there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// The name under which their values come on the wire.
+    /// The key of their values on the wire.
     pub fn name(&self) -> &'static str {
         name_of(self.are_liquidations)
     }
 
-    /// Whether there is none.
+    /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// The identifiers; empty where none is sent.
+    /// The identifiers; empty where none was sent.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.ids[start..*end])
     }
 
-    /// About the bytes that they take.
+    /// Approximate size in bytes.
     pub(super) fn bytes(&self) -> usize {
         EMPTY + self.len() * ROW + self.ids.len()
     }
@@ -109,29 +109,29 @@ impl Trades {
     }
 }
 
-/// What trades are of.
+/// A series of trades.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TradeSeries {
-    /// By wire name, as sent.
+    /// Its fields by wire name, as sent.
     pub fields: Map<String, Value>,
-    /// Place of its exchange and symbol in [`TradeTable::markets`].
+    /// Index of its exchange and symbol in [`TradeTable::markets`].
     pub market: u32,
-    /// 1 for what was bought, -1 for what was sold, 0 where it is not sent.
+    /// 1 for buys, -1 for sells, 0 if not sent.
     pub side: i8,
 }
 
-/// Everything that the trades of a stream were of so far. It only grows.
+/// All series of a stream's trades so far. It only grows.
 #[derive(Debug, Clone, Default)]
 pub struct TradeTable {
-    /// In the order in which they came.
+    /// In the order of their first event.
     pub all: Vec<Arc<TradeSeries>>,
-    /// Exchange and symbol of each market, in the order in which they came.
+    /// Exchange and symbol of each market, in the order of their first event.
     pub markets: Vec<(String, String)>,
     by_text: HashMap<String, u32>,
 }
 
 impl TradeTable {
-    /// The place of a series; `None` for one too many.
+    /// The index of a series; `None` if there are too many.
     fn place(&mut self, fields: &Map<String, Value>) -> Option<u32> {
         let text = serde_json::to_string(fields).ok().filter(|text| text.len() <= LONGEST_SERIES)?;
         if let Some(place) = self.by_text.get(&text) {
@@ -158,7 +158,7 @@ impl TradeTable {
     }
 }
 
-/// The table of a stream, which its connections share.
+/// The table of a stream, shared by its connections.
 #[derive(Default)]
 pub(super) struct SharedTable(Mutex<TradeTable>);
 
@@ -171,7 +171,7 @@ impl SharedTable {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).place(fields)
     }
 
-    /// The series and the point of an event that says nothing beyond what a row holds.
+    /// The series and the point of an event that has no other fields than a row.
     pub(super) fn row<'a>(&self, event: &'a Event) -> Option<(u32, TradePoint<'a>)> {
         let is_liquidation = match event.name.as_str() {
             TRADE => false,

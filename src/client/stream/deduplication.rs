@@ -1,14 +1,14 @@
-//! Which events came already: connections that are made again replay (supplement 7).
+//! Recognises repeated events: a new connection replays recent ones (supplement 7).
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash, Hasher, RandomState};
 
 use super::event::Event;
 
-/// Events that are remembered at least: minutes of busy markets, for 5 MB; at most twice as many are.
+/// Least number of remembered events: minutes of busy markets, for 5 MB; at most twice as many are.
 const REMEMBERED: usize = 200_000;
 
-/// The hash of a key that is one.
+/// The identity as a hash, for keys that are hashes already.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
@@ -24,27 +24,27 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// Events of one kind, exchange and symbol, which their ids tell apart.
+/// A market (kind, exchange and symbol), within which ids identify events.
 #[derive(Clone)]
 pub(super) struct SeenMarket(DefaultHasher);
 
-/// The latest events by what identifies them.
+/// The latest events by identity.
 #[derive(Default)]
 pub(super) struct SeenEvents {
-    /// Keys of this process alone, so that no service can choose events that meet.
+    /// Keys that are random in each process, so that no service can choose events with equal hashes.
     keys: RandomState,
     latest: Identities,
-    /// Those before them. To forget all of these at once takes less time than one by one, in turn.
+    /// The events before those. Forgetting all of them at once is faster than one by one.
     before: Identities,
 }
 
 type Identities = HashSet<u64, BuildHasherDefault<IdentityHasher>>;
 
 impl SeenEvents {
-    /// Whether an event is new; it then no longer is.
+    /// Whether an event is new; it is remembered.
     ///
-    /// An event with an id is known by its type, exchange, symbol and id: some exchanges count ids for each symbol. One
-    /// without is known by all that it says, if it says when; one that does not say when is always new.
+    /// An event with an id is identified by type, exchange, symbol and id, because some exchanges count ids for each
+    /// symbol. One without an id is identified by its full content if it has a time; one without either is always new.
     pub(super) fn is_new(&mut self, event: &Event) -> bool {
         let market = self.market(&event.name, event.kind(), event.exchange(), event.symbol());
         if let Some(id) = event.id() {
@@ -57,14 +57,14 @@ impl SeenEvents {
         self.note(identity(&market, (false, whole.as_str())))
     }
 
-    /// The market of events that come under `name` with these words in their series.
+    /// The market of events with the key `name` and these fields of their series.
     pub(super) fn market(&self, name: &str, kind: &str, exchange: &str, symbol: &str) -> SeenMarket {
         let mut hasher = self.keys.build_hasher();
         (name, kind, exchange, symbol).hash(&mut hasher);
         SeenMarket(hasher)
     }
 
-    /// Whether the event of a market with an id is new; it then no longer is.
+    /// Whether the event with an id is new in its market; it is remembered.
     pub(super) fn is_new_id(&mut self, market: &SeenMarket, id: &str) -> bool {
         self.note(identity(market, (true, id)))
     }
@@ -81,8 +81,9 @@ impl SeenEvents {
     }
 }
 
-/// 64 bits: an event meets another of 400,000 by chance once in 5 × 10^13 events, years of the busiest streams. Twice as many would
-/// cost a third of the time that an event of a batch takes, since the table would leave the processor's caches.
+/// 64 bits: among 400,000 events, an event collides by chance once in 5 × 10^13, which takes the busiest streams years.
+/// A hash twice as long would cost a third of the time of a batched event, because the table would no longer fit into
+/// the CPU caches.
 fn identity(market: &SeenMarket, what: (bool, &str)) -> u64 {
     let mut hasher = market.0.clone();
     what.hash(&mut hasher);

@@ -1,28 +1,29 @@
-//! Data frames → events. Names and values pass as they came: types, keys and exchanges are open (supplement 1 and 7).
+//! Parses data frames into events. Names and values are kept as sent: types, keys and exchanges are open (supplement 1
+//! and 7).
 
 use serde_json::{Map, Value};
 
 use crate::clock::{SECOND, UnixNanos};
 
-/// Key of the points of a data frame, and of what a point is of.
+/// Key of the points of a data frame, and of a point's series.
 const POINTS: &str = "points";
 const SERIES: &str = "series";
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Event {
-    /// What it is of, by wire name; empty for a frame that is no data frame.
+    /// Its series by wire name; empty for a frame that is no data frame.
     pub series: Map<String, Value>,
-    /// Key under which its values came, such as `trade`; empty for a frame that is no data frame.
+    /// Key of its values, such as `trade`; empty for a frame that is no data frame.
     pub name: String,
     /// Its values by wire name.
     pub values: Map<String, Value>,
-    /// What else the point held.
+    /// The other fields of the point.
     pub extra: Map<String, Value>,
 }
 
 impl Event {
-    /// The events of a frame. One that holds no points is handed on whole, as a single event without a name.
+    /// The events of a frame. A frame without points becomes a single event without a name.
     pub(super) fn of_frame(mut frame: Map<String, Value>) -> Vec<Self> {
         match frame.remove(POINTS) {
             Some(Value::Array(points)) => points.into_iter().map(Self::of_point).collect(),
@@ -54,33 +55,33 @@ impl Event {
         self.series.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Channel type; empty where the frame does not say.
+    /// Channel type; empty if not sent.
     pub fn kind(&self) -> &str {
         self.text("type")
     }
 
-    /// Exchange identifier; empty where the frame does not say.
+    /// Exchange identifier; empty if not sent.
     pub fn exchange(&self) -> &str {
         self.text("exchange")
     }
 
-    /// Exchange-native symbol; empty where the frame does not say.
+    /// Exchange-native symbol; empty if not sent.
     pub fn symbol(&self) -> &str {
         self.text("symbol")
     }
 
-    /// Identifier of the event, where it has one.
+    /// Identifier of the event, if any.
     pub fn id(&self) -> Option<&str> {
         self.values.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
     }
 
-    /// The event's time, where it has one that can be told in nanoseconds.
+    /// The event's time, if it has one that fits into nanoseconds.
     pub fn time(&self) -> Option<UnixNanos> {
         nanoseconds(self.values.get("timestamp")?)
     }
 }
 
-/// The moment of a time object. `{"s","ns"}`, as elsewhere in the service, is read as well.
+/// Parses a time object. `{"s","ns"}`, used elsewhere in the service, is accepted too.
 pub fn nanoseconds(time: &Value) -> Option<UnixNanos> {
     let part = |names: [&str; 2]| names.into_iter().find_map(|name| time.get(name));
     let seconds = whole(part(["seconds", "s"])?)?;
@@ -88,7 +89,7 @@ pub fn nanoseconds(time: &Value) -> Option<UnixNanos> {
     seconds.checked_mul(SECOND)?.checked_add(beyond).map(UnixNanos)
 }
 
-/// A whole number, which may be spelt with an exponent or as a text.
+/// An integer, which may be written with an exponent or as a string.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => match number.as_i64() {

@@ -1,15 +1,15 @@
-//! What frames take of memory once they are read: small texts can hold very many values.
+//! Estimates the memory that parsed frames take: a small text can hold very many values.
 
 /// Most bytes of one frame's values.
 pub(super) const MOST_OF_A_FRAME: usize = 128 << 20;
-/// Most bytes of the events that wait to be taken.
+/// Most bytes of the events in the queue.
 pub(super) const MOST_WAITING: usize = 256 << 20;
-/// What a value, and what the first fields of an object take.
+/// Size of a value, and of the first fields of an object.
 const VALUE: usize = 32;
 pub(super) const OBJECT: usize = 640;
 
-/// At least what the values of a JSON text will take, about. Commas and braces within texts count as well, which only a frame
-/// of nothing else would notice.
+/// Approximate size of a JSON text's values. Commas and braces in strings are counted too, which matters only to a
+/// frame full of them.
 pub(super) fn of_text(text: &[u8]) -> usize {
     let count = |letter: u8| text.iter().map(|byte| usize::from(*byte == letter)).sum::<usize>();
     text.len() + VALUE * count(b',') + OBJECT * count(b'{')

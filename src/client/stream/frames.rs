@@ -1,4 +1,4 @@
-//! What the messages of a connection hold: events, rows of trades, errors.
+//! Parses the messages of a connection: events, rows of trades, errors.
 
 use serde_json::{Map, Value};
 use tokio_tungstenite::tungstenite::Message;
@@ -15,13 +15,13 @@ use crate::decode::{TradePoint, trades_of_frame};
 use crate::protocol::excerpt::{LONGEST, excerpt};
 use crate::protocol::stream::RpcError;
 
-/// Bytes of a point, about: it is seldom shorter.
+/// Typical least size of a point in bytes.
 const USUAL: usize = 200;
-/// Most rows that are handed on together.
+/// Most rows of a batch.
 const MOST_TOGETHER: usize = 1_024;
 
 impl Session {
-    /// Hands on what a message holds.
+    /// Passes on the content of a message.
     pub(super) async fn hear(&mut self, message: Message, time: ServiceTime) -> Result<(), SessionEnd> {
         if self.add_rows(&message) {
             return self.hand_on().await;
@@ -32,14 +32,15 @@ impl Session {
         }
     }
 
-    /// Whether frames of trades become columns without becoming events before.
+    /// Whether frames of trades become columns directly, without an event each.
     fn reads_columns(&self) -> bool {
         let common = &self.common;
         common.options.batches && common.recorder.is_none() && common.client.transport.dialect().is_none()
     }
 
-    /// Adds the rows of a frame that holds trades and liquidations alone, in the usual spelling, to those that are handed on
-    /// together; `false` for every other one, of which nothing is taken. A busy stream consists of these: nothing is awaited.
+    /// Adds the rows of a frame that only holds trades and liquidations in the usual spelling to the current batch; for
+    /// any other frame, adds nothing and returns `false`. A busy stream consists of such frames, so nothing is awaited
+    /// here.
     pub(super) fn add_rows(&mut self, message: &Message) -> bool {
         let Message::Text(text) = message else { return false };
         if !self.reads_columns() || self.is_lost() {
@@ -74,7 +75,7 @@ impl Session {
         is_known
     }
 
-    /// Before the events of a frame: the connection serves, and what broke before it is reported.
+    /// Called before a frame's events: the connection works, so a gap before it is reported.
     async fn begin(&mut self, latest: Option<UnixNanos>, time: ServiceTime) -> Result<(), SessionEnd> {
         self.alive = true;
         self.report_gap(time).await?;
@@ -82,7 +83,7 @@ impl Session {
         Ok(())
     }
 
-    /// Adds a row to those that are handed on together.
+    /// Adds a row to the current batch.
     fn add(&mut self, place: u32, point: &TradePoint<'_>) {
         let most = MOST_TOGETHER.min(self.common.options.queue.max(1));
         if self.pending.are_liquidations != point.is_liquidation || self.pending.len() >= most {
@@ -92,7 +93,7 @@ impl Session {
         self.pending.push(place, point);
     }
 
-    /// No row is added any more to those that are to be handed on together.
+    /// Ends the current batch.
     fn close_batch(&mut self) {
         if !self.pending.is_empty() {
             let next = self.pending.of_no_rows();
@@ -100,7 +101,7 @@ impl Session {
         }
     }
 
-    /// Hands on the rows to which none is added any more.
+    /// Passes on the ended batches.
     pub(super) async fn hand_on(&mut self) -> Result<(), SessionEnd> {
         for rows in std::mem::take(&mut self.ready) {
             let bytes = rows.bytes();
@@ -109,14 +110,14 @@ impl Session {
         Ok(())
     }
 
-    /// Hands on the rows that were not handed on yet.
+    /// Passes on all remaining rows.
     pub(super) async fn flush(&mut self) -> Result<(), SessionEnd> {
         self.close_batch();
         self.hand_on().await
     }
 
-    /// The object of a message, and about what it takes of memory; `None` for one that holds none. One that should and does
-    /// not, or would take too much, is handed on as an error.
+    /// The JSON object of a message, and its approximate size in memory; `None` for a message without one. An invalid
+    /// or too large message is passed on as an error.
     pub(super) async fn frame(&mut self, message: Message) -> Result<Option<(Map<String, Value>, usize)>, SessionEnd> {
         let bytes = match message {
             Message::Text(text) => bytes::Bytes::from(text),
@@ -152,7 +153,7 @@ impl Session {
         self.push(Err(ClientError::new(ErrorKind::Decode, message))).await
     }
 
-    /// Hands on what a frame holds: events that are new, or an error that the service sent on its own.
+    /// Passes on a frame's content: new events, or an error that the service sent without a request.
     pub(super) async fn deliver(
         &mut self,
         frame: Map<String, Value>,
@@ -178,7 +179,7 @@ impl Session {
         self.begin(events.iter().filter_map(Event::time).max(), time).await?;
         events.retain(|event| self.seen.is_new(event));
         if self.common.recorder.is_some() {
-            // Before anybody has them: what was taken is kept.
+            // Recorded before it is delivered: whatever was delivered has been recorded.
             let kept = self.record(move |recorder| recorder.events(&events).map(|()| events)).await?;
             events = kept.unwrap_or_default();
         }
@@ -196,18 +197,18 @@ impl Session {
         Ok(())
     }
 
-    /// Hands something on after the rows before it.
+    /// Passes something on, after the rows before it.
     pub(super) async fn push(&mut self, item: Result<StreamItem, ClientError>) -> Result<(), SessionEnd> {
         self.flush().await?;
         self.push_of(item, OBJECT).await
     }
 
-    /// Hands on what takes about so many bytes.
+    /// Passes on something of this approximate size.
     async fn push_of(&self, item: Result<StreamItem, ClientError>, cost: usize) -> Result<(), SessionEnd> {
         if self.common.queue.push(item, cost).await { Ok(()) } else { Err(SessionEnd::Closed) }
     }
 
-    /// A refusal in a frame, without the key.
+    /// An error in a frame, with the key redacted.
     pub(super) fn refusal(&self, error: &Value) -> ClientError {
         let mut body = RpcError::read(error).body();
         body.message = self.common.client.transport.redact(&body.message);

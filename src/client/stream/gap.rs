@@ -1,4 +1,4 @@
-//! What may be missing from a stream: the time between a connection that broke and the one in its place.
+//! Gaps: the time between a broken connection and its replacement, in which events may be missing.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -10,38 +10,37 @@ use super::event::Event;
 use crate::clock::{SECOND, UnixNanos, UnixSecond};
 use crate::protocol::stream::Channel;
 
-/// What a stream delivers.
+/// An item of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamItem {
     /// An event of a channel.
     Event(Event),
-    /// Trades or liquidations that came one after the other ([`StreamOptions::batches`]).
+    /// Trades or liquidations in the order of arrival ([`StreamOptions::batches`]).
     ///
     /// [`StreamOptions::batches`]: super::StreamOptions::batches
     Trades(Trades),
-    /// A connection broke and was made again. Handed out before the first event of the new connection.
+    /// A connection broke and was replaced. Delivered before the first event of the new connection.
     Gap(Gap),
 }
 
-/// A time of which events may be missing. What the service replays of it is delivered as well.
+/// A time in which events may be missing. Events of it that the service replays are delivered too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gap {
-    /// The channels of the connection that broke.
+    /// The channels of the broken connection.
     pub channels: Arc<[Channel]>,
-    /// By the service's clock: the time of the last event that came, or, of a connection without one,
-    /// when it stood.
+    /// By the service's clock: the time of the last event, or, for a connection without one, when it was established.
     pub from: UnixNanos,
     /// By the service's clock, up to a second late: when the channels were open again.
     pub to: UnixNanos,
-    /// How long no connection stood.
+    /// How long there was no connection.
     pub lasted: Duration,
-    /// Attempts that it took to connect again.
+    /// Attempts until the connection was established again.
     pub attempts: u32,
     /// Why the connection broke.
     pub reason: String,
 }
 
-/// The service's clock, as the header `Date` of a handshake told it. Without one it is taken to be this machine's.
+/// The service's clock, from the header `Date` of a handshake; without one, this machine's clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServiceTime {
     second: UnixSecond,
@@ -54,13 +53,13 @@ impl ServiceTime {
         Self { second: date.unwrap_or_else(|| UnixSecond(here() as i64)), read: Instant::now() }
     }
 
-    /// What it is at least now.
+    /// The earliest possible time now.
     pub(super) fn earliest(&self) -> UnixNanos {
         let elapsed = i64::try_from(self.read.elapsed().as_nanos()).unwrap_or(i64::MAX);
         self.second.nanos().plus(elapsed)
     }
 
-    /// What it is at most now: a date has no parts of a second.
+    /// The latest possible time now: a date has no fractions of a second.
     pub(super) fn latest(&self) -> UnixNanos {
         self.earliest().plus(SECOND)
     }

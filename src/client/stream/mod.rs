@@ -1,5 +1,5 @@
-//! The live stream (service.md 6, supplement 7): one connection for each family of channels, kept up until it is closed,
-//! and one queue of events for all.
+//! The live stream (service.md 6, supplement 7): one connection for each family of channels, reconnected until it is
+//! closed, and one queue of events for all.
 
 mod backoff;
 mod batch;
@@ -40,23 +40,23 @@ use crate::clock::WallClock;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{CHANNELS, Channel, ChannelKind, Family};
 
-/// How a stream stands.
+/// State of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamState {
-    /// Nothing was sent yet.
+    /// Not opened yet.
     NotOpen,
-    /// The first attempt to connect is under way.
+    /// Connecting for the first time.
     Opening,
-    /// Every connection stands.
+    /// All connections are established.
     Open,
-    /// A connection broke and is being made again.
+    /// A connection broke and is being replaced.
     Reconnecting,
-    /// Nothing more will come but what waits to be taken.
+    /// Closed; events in the queue can still be taken.
     Ended,
 }
 
 impl StreamState {
-    /// In words.
+    /// A word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::NotOpen => "not open yet",
@@ -68,11 +68,11 @@ impl StreamState {
     }
 }
 
-/// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it ends its connections.
+/// A stream of events. Nothing is sent before [`EventStream::open`]. Dropping it closes its connections.
 pub struct EventStream {
     common: Arc<StreamShared>,
     channels: BTreeMap<Family, Vec<Channel>>,
-    /// How the connections stand; empty before they are made.
+    /// The state of each connection; empty before they are made.
     standing: Mutex<Vec<watch::Receiver<Standing>>>,
 }
 
@@ -80,8 +80,8 @@ impl Client {
     /// A stream of these channels. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for no channel at all, a slip of a known type or exchange, what
-    /// [`Channel::check`] refuses, and a channel that cannot be recorded where that is wanted.
+    /// [`super::ErrorKind::InvalidRequest`] if there are no channels, for a misspelt type or exchange, for what
+    /// [`Channel::check`] refuses, and for a channel that cannot be recorded if recording is on.
     pub fn stream(&self, channels: Vec<Channel>, options: StreamOptions) -> Result<EventStream, ClientError> {
         if channels.is_empty() {
             return Err(ClientError::invalid("a stream needs at least one channel"));
@@ -110,7 +110,7 @@ impl Client {
     }
 }
 
-/// A type that the table does not know passes when it looks like a wire name and not like a slip of the hand.
+/// Checks a type. An unknown type passes if it looks like a wire name and not like a typo.
 fn check_type(name: &str) -> Result<(), ClientError> {
     let slip = |known: &str| strsim::osa_distance(known, &name.to_ascii_uppercase()) <= 2;
     let wire = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
@@ -122,14 +122,14 @@ fn check_type(name: &str) -> Result<(), ClientError> {
 }
 
 impl EventStream {
-    /// Connects, tells the key and subscribes; done when every connection stands. The first attempt is not repeated, so
-    /// that a wrong address or key is told at once; a connection that breaks later is made again. A second call waits
-    /// for the same. Call it within a Tokio runtime.
+    /// Connects, authenticates and subscribes; returns when every connection is established. The first attempt is not
+    /// retried, so that a wrong address or key is an error at once; a connection that breaks later is replaced. A
+    /// second call waits for the first. Call it within a Tokio runtime.
     ///
     /// # Errors
     /// [`super::ErrorKind::Authentication`], [`super::ErrorKind::Tier`] (no streams, or too many) or
-    /// [`super::ErrorKind::InvalidRequest`] as the service refuses; [`super::ErrorKind::Transport`] and
-    /// [`super::ErrorKind::Timeout`] when it cannot be reached.
+    /// [`super::ErrorKind::InvalidRequest`] if the service refuses; [`super::ErrorKind::Transport`] and
+    /// [`super::ErrorKind::Timeout`] if it cannot be reached.
     pub async fn open(&self) -> Result<(), ClientError> {
         let standing = self.start();
         for mut standing in standing {
@@ -146,11 +146,11 @@ impl EventStream {
         Ok(())
     }
 
-    /// What the service's lists say of the channels: whether it has their symbols, in their categories, with data of their
-    /// kinds. Asks what [`Client::look_up`] asks, and as it does; to be called before [`EventStream::open`].
+    /// Looks the channels up in the service's lists: whether it has their symbols, in their categories, with data of
+    /// their kinds. Works as [`Client::look_up`]; call it before [`EventStream::open`].
     ///
     /// # Errors
-    /// [`super::ErrorKind::InvalidRequest`] for a symbol that the exchange surely does not have, with the nearest that it has.
+    /// [`super::ErrorKind::InvalidRequest`] for a symbol that the exchange does not have, with the nearest that it has.
     pub async fn look_up(&self) -> Result<Listed, ClientError> {
         let channels: Vec<&Channel> = self.channels.values().flatten().collect();
         self.common.client.look_up_channels(&channels).await
@@ -162,7 +162,7 @@ impl EventStream {
             for (family, channels) in &self.channels {
                 let (sender, stands) = watch::channel(None);
                 let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), sender);
-                // It ends by itself with the queue.
+                // The task ends with the queue.
                 drop(tokio::spawn(session.run()));
                 standing.push(stands);
             }
@@ -170,24 +170,24 @@ impl EventStream {
         standing.clone()
     }
 
-    /// Waits until something can be taken or the stream has ended. Nothing is lost when the wait is given up. Connections
-    /// that break, attempts that fail and connections that are made again are told to who listens to the call's log.
+    /// Waits until an event can be taken or the stream has ended. Cancelling loses nothing. Broken connections, failed
+    /// attempts and reconnections are logged to the call's listener.
     pub async fn ready(&self) {
         self.common.queue.ready().await;
     }
 
-    /// Takes what waits, at most so many events.
+    /// Takes at most so many events from the queue.
     pub fn take(&self, most: usize) -> Taken {
         self.common.queue.take(most)
     }
 
-    /// Looks at what the trades of batches were of so far.
+    /// Gives access to the table of the series of batches.
     pub fn trade_table<T>(&self, at: impl FnOnce(&TradeTable) -> T) -> T {
         self.common.table.look(at)
     }
 
-    /// The next event or gap, or what went wrong; `None` at the end. An error of a single frame
-    /// ([`super::ErrorKind::Decode`], or a refusal that the service sent on its own) does not end the stream.
+    /// The next event or gap, or an error; `None` at the end. An error of a single frame ([`super::ErrorKind::Decode`],
+    /// or an error that the service sent without a request) does not end the stream.
     pub async fn next(&self) -> Option<Result<StreamItem, ClientError>> {
         loop {
             self.ready().await;
@@ -200,27 +200,27 @@ impl EventStream {
         }
     }
 
-    /// Ends the connections. What waits can still be taken.
+    /// Closes the connections. Events in the queue can still be taken.
     pub fn close(&self) {
         self.common.queue.end(None);
     }
 
-    /// Events that were dropped because too many waited ([`Overflow::DropOldest`]).
+    /// Events that were dropped because the queue was full ([`Overflow::DropOldest`]).
     pub fn dropped(&self) -> u64 {
         self.common.queue.dropped()
     }
 
-    /// Rows recorded so far, and events that could not be ([`StreamOptions::record`]).
+    /// Rows recorded so far, and events that could not be recorded ([`StreamOptions::record`]).
     pub fn recorded(&self) -> (u64, u64) {
         self.common.recorder.as_ref().map_or((0, 0), |recorder| (recorder.rows(), recorder.left_out()))
     }
 
-    /// How often a connection broke and stood again.
+    /// How often a connection broke and was established again.
     pub fn reconnects(&self) -> u64 {
         self.common.reconnects.load(Ordering::Relaxed)
     }
 
-    /// How it stands.
+    /// Its state.
     pub fn state(&self) -> StreamState {
         if self.common.queue.has_ended() {
             return StreamState::Ended;

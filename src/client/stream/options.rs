@@ -1,4 +1,4 @@
-//! How a stream is kept up, and what its connections share.
+//! Options of a stream, and the state that its connections share.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,28 +12,29 @@ use super::record::Recorder;
 use crate::client::error::ClientError;
 use crate::client::inner::ClientInner;
 
-/// How a stream is kept up.
+/// Options of a stream.
 #[derive(Clone)]
 pub struct StreamOptions {
-    /// Most events that wait to be taken.
+    /// Largest number of events in the queue.
     pub queue: usize,
-    /// What happens when so many wait.
+    /// What happens when the queue is full.
     pub overflow: Overflow,
     /// Pauses between attempts to connect again.
     pub backoff: Backoff,
-    /// Most attempts in a row to connect again; `None` is without end.
+    /// Most failed attempts in a row to connect again; `None` for no limit.
     pub reconnects: Option<u32>,
-    /// Silence of the service after which it is sent a ping; after as much again without an answer the connection counts
-    /// as dead.
+    /// How long the service may be silent before it is sent a ping; after as long again without an answer the
+    /// connection counts as broken.
     pub ping_after: Duration,
-    /// Folder in which the events are kept as raw dumps; `None` keeps none.
+    /// Folder to record the events in as raw dumps; `None` to record nothing.
     pub record: Option<PathBuf>,
-    /// Whether trades and liquidations are handed out as columns: as many together as came together.
+    /// Whether to deliver trades and liquidations as columns, as many together as arrived together.
     pub batches: bool,
 }
 
 impl Default for StreamOptions {
-    /// 10,000 events, waiting; 2 s doubling to 60 s without end; a ping after 20 s.
+    /// A queue of 10,000 events that blocks when full; reconnects after 2 s doubling to 60 s, without limit; pings
+    /// after 20 s.
     fn default() -> Self {
         Self {
             queue: 10_000,
@@ -47,18 +48,18 @@ impl Default for StreamOptions {
     }
 }
 
-/// Whether a connection has stood yet: nothing known, or how the first attempt went.
+/// Result of a connection's first attempt; `None` before it.
 pub(super) type Standing = Option<Result<(), ClientError>>;
 
-/// What the stream and its connections share.
+/// State shared by the stream and its connections.
 pub(super) struct StreamShared {
     pub(super) client: Arc<ClientInner>,
     pub(super) options: StreamOptions,
     pub(super) queue: StreamQueue,
     pub(super) recorder: Option<Arc<Recorder>>,
-    /// What the trades of batches are of.
+    /// The series of the trades in batches.
     pub(super) table: SharedTable,
     pub(super) reconnects: AtomicU64,
-    /// Connections that broke and do not stand again yet.
+    /// Number of connections that are broken at present.
     pub(super) broken: AtomicUsize,
 }

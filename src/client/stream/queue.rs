@@ -1,4 +1,4 @@
-//! The bounded queue between the connections and who takes the events.
+//! The bounded queue between the connections and the reader of the events.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,44 +10,44 @@ use super::gap::StreamItem;
 use crate::client::error::ClientError;
 use crate::client::log::{self, LogLevel, LogRecord};
 
-/// Most notices that wait to be logged; older ones are left out.
+/// Most notices in the queue for the log; older ones are dropped.
 const NOTICES: usize = 64;
 
-/// What happens when as many events wait as may.
+/// What happens when the queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
-    /// The connection is not read on until some were taken: nothing is lost as long as the service has patience. It cuts a
-    /// peer that takes nothing; what happens until the stream stands again is then missing.
+    /// Stops reading from the connection until events are taken. Nothing is lost as long as the service waits. When it
+    /// disconnects a slow peer, events are missing until the stream is connected again.
     #[default]
     Wait,
-    /// The oldest are dropped, and counted.
+    /// The oldest events are dropped, and counted.
     DropOldest,
 }
 
-/// What was taken.
+/// Events taken from the queue.
 #[derive(Debug)]
 pub struct Taken {
-    /// Events and gaps, oldest first, and what went wrong between them.
+    /// Events and gaps, oldest first, and errors between them.
     pub events: Vec<Result<StreamItem, ClientError>>,
-    /// Whether nothing more will come.
+    /// Whether the stream has ended.
     pub ended: bool,
 }
 
 #[derive(Default)]
 struct QueueState {
-    /// What waits, each with about the bytes that it takes.
+    /// The queue's items, each with its approximate size in bytes.
     waiting: VecDeque<(Result<StreamItem, ClientError>, usize)>,
     bytes: usize,
-    /// Events that wait, those of batches too.
+    /// Number of events, including those in batches.
     events: usize,
     ended: bool,
     dropped: u64,
-    /// What is to be logged by who waits next.
+    /// Notices that the next waiting reader will log.
     notices: VecDeque<String>,
 }
 
 impl QueueState {
-    /// Drops the oldest event or batch; of what tells that something is missing only when nothing else waits.
+    /// Drops the oldest event or batch; gaps and errors are dropped only if there is nothing else.
     fn drop_oldest(&mut self) {
         let is_event = |item: &Result<_, _>| matches!(item, Ok(StreamItem::Event(_) | StreamItem::Trades(_)));
         let oldest = self.waiting.iter().position(|(item, _)| is_event(item)).unwrap_or(0);
@@ -58,7 +58,7 @@ impl QueueState {
         }
     }
 
-    /// What waits first, where it is no more than `most` events, or `any`.
+    /// Takes the first item if it has at most `most` events, or in any case if `any`.
     fn next(&mut self, most: usize, any: bool) -> Option<Result<StreamItem, ClientError>> {
         let events = self.waiting.front().map(|(item, _)| count(item)).filter(|events| any || *events <= most)?;
         let (item, bytes) = self.waiting.pop_front()?;
@@ -68,7 +68,7 @@ impl QueueState {
     }
 }
 
-/// Events that an item counts for.
+/// Number of events of an item.
 fn count(item: &Result<StreamItem, ClientError>) -> usize {
     if let Ok(StreamItem::Trades(trades)) = item { trades.len() } else { 1 }
 }
@@ -91,10 +91,10 @@ impl StreamQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds one that takes about so many bytes; `false` when the stream has ended.
+    /// Adds an item of this approximate size; `false` if the stream has ended.
     pub(super) async fn push(&self, item: Result<StreamItem, ClientError>, bytes: usize) -> bool {
         loop {
-            // Registered before the look, so that what is taken in between is noticed.
+            // Registered before the check, so that a change in between is noticed.
             let emptied = self.emptied.notified();
             tokio::pin!(emptied);
             emptied.as_mut().enable();
@@ -123,7 +123,7 @@ impl StreamQueue {
         }
     }
 
-    /// Ends the stream, with an error as the last to be taken where there is one. Only the first end counts.
+    /// Ends the stream, with an error as its last item if there is one. Only the first call counts.
     pub(super) fn end(&self, error: Option<ClientError>) {
         let mut state = self.lock();
         if !state.ended {
@@ -136,7 +136,7 @@ impl StreamQueue {
         self.emptied.notify_waiters();
     }
 
-    /// Something to be logged. It must not wait for the events before it: there may be none for long.
+    /// Adds a notice for the log. It does not wait for the events before it, because none may come for a long time.
     pub(super) fn notice(&self, words: String) {
         let mut state = self.lock();
         if state.notices.len() == NOTICES {
@@ -166,7 +166,7 @@ impl StreamQueue {
         }
     }
 
-    /// Waits for the end.
+    /// Waits until the stream has ended.
     pub(super) async fn over(&self) {
         loop {
             let filled = self.filled.notified();
@@ -179,7 +179,7 @@ impl StreamQueue {
         }
     }
 
-    /// Takes what waits, at most so many events, or a batch that has more. Batches that follow one another become one.
+    /// Takes at most so many events, or one batch that is larger. Consecutive batches are merged.
     pub(super) fn take(&self, most: usize) -> Taken {
         let mut state = self.lock();
         let mut events: Vec<Result<StreamItem, ClientError>> = Vec::new();
@@ -250,7 +250,7 @@ mod tests {
             assert!(queue.push(Ok(item), 1).await);
         }
         assert_eq!((names(queue.take(9)), queue.dropped()), (vec!["broke".into(), "c".into(), "d".into()], 2));
-        // Unless nothing else waits: memory is bounded.
+        // Unless there is nothing else: memory is bounded.
         for reason in ["1", "2", "3", "4"] {
             assert!(queue.push(Ok(gap(reason)), 1).await);
         }
@@ -274,13 +274,13 @@ mod tests {
         }
         assert!(queue.push(Ok(trades(&["e"], true)), 1).await);
         assert_eq!(names(queue.take(9)), ["a+b+c", "broke", "d", "e"]);
-        // What is more than was asked comes by itself, and whole.
+        // A batch with more rows than requested comes alone and complete.
         for item in [trades(&["a", "b", "c"], false), trades(&["d", "e"], false)] {
             assert!(queue.push(Ok(item), 1).await);
         }
         assert_eq!(names(queue.take(2)), ["a+b+c"]);
         assert_eq!(names(queue.take(2)), ["d+e"]);
-        // The oldest go as a whole, and are counted by rows.
+        // The oldest batches are dropped as a unit, and counted by rows.
         for ids in [["a", "b", "c"], ["d", "e", "f"], ["g", "h", "i"]] {
             assert!(queue.push(Ok(trades(&ids, false)), 1).await);
         }
@@ -335,7 +335,7 @@ mod tests {
     #[tokio::test]
     async fn few_large_ones_fill_it_as_well() {
         let queue = Arc::new(StreamQueue::new(1_000, Overflow::Wait));
-        // One that is too large by itself still comes through.
+        // An item that is too large by itself still passes.
         assert!(queue.push(Ok(event("a")), 2 * MOST_WAITING).await);
         let more = tokio::spawn({
             let queue = Arc::clone(&queue);

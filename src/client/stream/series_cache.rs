@@ -1,4 +1,4 @@
-//! Series of trades by the text in which they come: mostly one of a few, again and again.
+//! Caches the series of trades by their JSON text, because a few texts are repeated all the time.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,22 @@ use serde_json::{Map, Value};
 use super::batch::SharedTable;
 use super::deduplication::{SeenEvents, SeenMarket};
 
-/// Series that are looked through one by one; beyond them a table of hashes is faster.
+/// Up to so many series are searched linearly; beyond them a hash map is faster.
 const FEW: usize = 16;
-/// Most spellings that are remembered, and the longest of them in bytes.
+/// Most cached series, and the longest text in bytes.
 const MOST: usize = 8_192;
 const LONGEST: usize = 2_048;
 
-/// A series as it was spelt.
+/// A cached series.
 pub(super) struct CachedSeries {
     pub(super) text: Box<[u8]>,
-    /// Its place in the stream's table.
+    /// Its index in the stream's table.
     pub(super) place: u32,
-    /// Whose events are told apart by their ids.
+    /// The market within which ids identify its events.
     pub(super) market: SeenMarket,
 }
 
-/// Series that a connection's trades, or its liquidations, were of so far.
+/// The series of a connection's trades, or of its liquidations.
 #[derive(Default)]
 pub(super) struct SeriesCache {
     known: Vec<CachedSeries>,
@@ -31,7 +31,7 @@ pub(super) struct SeriesCache {
 }
 
 impl SeriesCache {
-    /// The text of the series that came last.
+    /// The text of the most recent series.
     pub(super) fn likely(&self) -> &[u8] {
         self.known.get(self.last).map_or(&[], |spelt| &spelt.text)
     }
@@ -40,7 +40,7 @@ impl SeriesCache {
         &self.known[index]
     }
 
-    /// The index of a series whose events came under `name`; `None` for one that is no object, or one too many.
+    /// The index of a series whose events have the key `name`; `None` if its text is no object, or there are too many.
     pub(super) fn find(&mut self, name: &str, text: &[u8], table: &SharedTable, seen: &SeenEvents) -> Option<usize> {
         if text.len() > LONGEST {
             return None;

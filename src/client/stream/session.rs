@@ -1,4 +1,4 @@
-//! One connection and its successors: key, subscription, events, pings; made again when it breaks.
+//! One connection and its replacements: authentication, subscription, events, pings, reconnecting.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,51 +25,51 @@ use crate::protocol::stream::{Channel, Family, authenticate, subscribe};
 /// Ids of the two requests of a connection.
 const KEY_REQUEST: u64 = 1;
 const CHANNELS_REQUEST: u64 = 2;
-/// Messages that are heard without a look at anything else.
+/// Messages that are read before anything else is checked.
 const AT_ONCE: usize = 64;
-/// How long a service may refuse what it allowed before: it frees the places of a connection that fell silent only after a
-/// while, and deployments pass (supplement 6).
+/// How long refusals of what the service allowed before are retried: it frees the slots of a silent connection only
+/// after a while, and deployments take time (supplement 6).
 const PASSING: Duration = Duration::from_secs(300);
-/// How long the close frame may take to be written.
+/// Timeout of writing the close frame.
 const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Why a connection ended.
 pub(super) enum SessionEnd {
-    /// Another attempt would end the same: the service refused.
+    /// Another attempt would end the same way: the service refused.
     Refused(ClientError),
-    /// The connection broke, or the service could not serve just now.
+    /// The connection broke, or the service is temporarily unavailable.
     Broken(ClientError),
-    /// Nobody takes the events any more.
+    /// The reader is gone.
     Closed,
 }
 
-/// A connection that broke and does not stand again yet.
+/// A broken connection that has not been replaced yet.
 struct Lost {
     since: Instant,
     attempts: u32,
     reason: String,
-    /// Whether the gap was reported, before events that came ahead of the service's word that the channels are open.
+    /// Whether the gap was already reported, because events arrived before the answer to the subscription.
     reported: bool,
 }
 
-/// A connection that is kept up.
+/// A connection that is kept alive.
 pub(super) struct Session {
     pub(super) common: Arc<StreamShared>,
     pub(super) family: Family,
     channels: Arc<[Channel]>,
     standing: watch::Sender<Standing>,
     pub(super) seen: SeenEvents,
-    /// Series of trades and of liquidations, by their texts.
+    /// The series of trades and of liquidations, by their text.
     pub(super) texts: [SeriesCache; 2],
-    /// Trades or liquidations that were not handed on yet.
+    /// Trades or liquidations that are not passed on yet.
     pub(super) pending: Trades,
-    /// Those to which none is added any more.
+    /// Batches that are complete.
     pub(super) ready: Vec<Trades>,
-    /// Places of a frame's series in `texts`: memory that is used again.
+    /// Indices of a frame's series in `texts`; a buffer that is reused.
     pub(super) found: Vec<usize>,
-    /// Whether the present connection sent any event.
+    /// Whether the current connection has delivered an event.
     pub(super) alive: bool,
-    /// Unix nanoseconds by the service's clock up to which nothing is missing but what a gap reported.
+    /// Unix nanoseconds by the service's clock up to which nothing is missing except in reported gaps.
     pub(super) whole_until: Option<UnixNanos>,
     lost: Option<Lost>,
 }
@@ -97,7 +97,7 @@ impl Session {
         }
     }
 
-    /// Connects, and again whenever the connection breaks, until it is refused or the stream is closed.
+    /// Connects, and again whenever the connection breaks, until the service refuses or the stream is closed.
     pub(super) async fn run(mut self) {
         let mut failed = 0;
         loop {
@@ -116,7 +116,7 @@ impl Session {
                 return;
             }
             let backoff = &self.common.options.backoff;
-            // A connection that served is no failed attempt, however it ended.
+            // A connection that delivered events is not a failed attempt, however it ended.
             if self.alive || begun.elapsed() >= backoff.longest {
                 failed = 0;
             }
@@ -134,7 +134,7 @@ impl Session {
         }
     }
 
-    /// Whether a refusal may end by itself: the service took the same from the same key before.
+    /// Whether a refusal may be temporary: the service accepted the same key and channels before.
     fn may_pass(&self, error: &ClientError) -> bool {
         let stood = self.standing.borrow().is_some();
         let since = self.lost.as_ref().map(|lost| lost.since.elapsed());
@@ -143,7 +143,7 @@ impl Session {
             && since.unwrap_or_default() < PASSING
     }
 
-    /// The connection broke, or could not be made again.
+    /// The connection broke, or could not be replaced.
     fn note_loss(&mut self, error: &ClientError, pause: Duration) {
         let (path, seconds) = (self.family.path(), pause.as_secs_f64());
         self.common.queue.notice(format!("stream {path}: {error}; connecting again in {seconds:.1} s"));
@@ -159,7 +159,7 @@ impl Session {
         }
     }
 
-    /// Reports what may be missing, once for each loss and before the first event that comes after it.
+    /// Reports a gap, once for each broken connection and before the first event after it.
     pub(super) async fn report_gap(&mut self, time: ServiceTime) -> Result<(), SessionEnd> {
         let Some(lost) = self.lost.as_mut().filter(|lost| !lost.reported) else { return Ok(()) };
         lost.reported = true;
@@ -179,8 +179,8 @@ impl Session {
         self.push(Ok(StreamItem::Gap(gap))).await
     }
 
-    /// Has the recorder, if there is one, write something, where it holds up no other work. A recording that cannot go on ends
-    /// the stream: events that nobody keeps would be taken for kept ones.
+    /// Runs a write of the recorder, if there is one, off the async threads. An error ends the stream: events would
+    /// otherwise be delivered that are not recorded, contrary to what the caller expects.
     pub(super) async fn record<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
@@ -217,14 +217,14 @@ impl Session {
 
     async fn converse(&mut self) -> SessionEnd {
         let Err(end) = self.hold().await;
-        // What the connection sent before it ended.
+        // Passes on what the connection sent before it ended.
         match self.flush().await {
             Ok(()) => end,
             Err(closed) => closed,
         }
     }
 
-    /// One connection, to its end.
+    /// Runs one connection to its end.
     async fn hold(&mut self) -> Result<std::convert::Infallible, SessionEnd> {
         let common = Arc::clone(&self.common);
         let transport = &common.client.transport;
@@ -239,7 +239,7 @@ impl Session {
             let message = tokio::select! {
                 message = self.receive(&mut socket) => message?,
                 () = &mut over => {
-                    // The service is told, but not waited for.
+                    // The service is notified, but not waited for.
                     let _ = timeout(FAREWELL, socket.close(None)).await;
                     return Err(SessionEnd::Closed);
                 }
@@ -248,7 +248,8 @@ impl Session {
         }
     }
 
-    /// Hears what came already, for a while: whoever never waits notices no end of the stream, and keeps timers waiting.
+    /// Reads messages that have arrived already, for a while: without a pause, neither the end of the stream nor a
+    /// timer would be noticed.
     async fn hear_waiting(&mut self, socket: &mut ClientSocket, time: ServiceTime) -> Result<(), SessionEnd> {
         for _ in 0..AT_ONCE {
             let Some(message) = socket.next().now_or_never() else { break };
@@ -262,12 +263,12 @@ impl Session {
         Ok(())
     }
 
-    /// Whether the connection broke, and the channels are not open again yet.
+    /// Whether the connection broke and the channels are not open again yet.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// Connects, tells the key and subscribes.
+    /// Connects, authenticates and subscribes.
     async fn establish(&mut self, transport: &Transport) -> Result<(ClientSocket, ServiceTime), SessionEnd> {
         let (mut socket, time) = open(transport, self.family).await.map_err(after_handshake)?;
         let channels = match transport.dialect() {
@@ -283,7 +284,7 @@ impl Session {
             sent.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?;
             let is_first = self.standing.borrow().is_none();
             let granted = self.granted(&mut socket, id, time, limit);
-            // Before it stands for the first time nobody takes events: they may not hold it up for ever.
+            // Before the first success no one takes events: they must not block it forever.
             let granted = if is_first { timeout(limit, granted).await } else { Ok(granted.await) };
             granted.unwrap_or_else(|_| Err(SessionEnd::Broken(silent())))?;
         }
@@ -291,15 +292,16 @@ impl Session {
         Ok((socket, time))
     }
 
-    /// The next message. A service that says nothing is asked for a sign of life; one that gives none is gone.
+    /// The next message. A silent service is sent a ping; without an answer, the connection counts as broken.
     async fn receive(&mut self, socket: &mut ClientSocket) -> Result<Message, SessionEnd> {
         let patience = self.common.options.ping_after;
-        // Messages that came already are there without waiting: without a pause no timer would ever run beside a flood.
+        // Messages that have arrived already are read without waiting; without a pause no timer would run during a
+        // flood.
         tokio::task::coop::consume_budget().await;
         if let Some(message) = socket.next().now_or_never() {
             return self.received(message);
         }
-        // Nobody waits for more where no more is there.
+        // Nothing to wait for when the stream has ended.
         self.flush().await?;
         let message = match timeout(patience, socket.next()).await {
             Ok(message) => message,
@@ -329,8 +331,8 @@ impl Session {
         }
     }
 
-    /// Waits for the answer to a request, for so long in all; events may come before it. Time in which they wait to be taken
-    /// does not count, and none of them is lost when it is over.
+    /// Waits for the answer to a request with a timeout; events may arrive before it. Time spent waiting for room in
+    /// the queue does not count, and no event is lost on a timeout.
     async fn granted(
         &mut self,
         socket: &mut ClientSocket,
@@ -346,7 +348,7 @@ impl Session {
             left = left.saturating_sub(begun.elapsed());
             let Some((frame, cost)) = self.frame(message).await? else { continue };
             let is_answer = frame.contains_key("result") || frame.contains_key("error");
-            // A service that cannot tell which request it refuses leaves the id out.
+            // A service that cannot identify the request it refuses omits the id.
             let of_this = frame.get("id").is_none_or(|answered| answered.is_null() || answered.as_u64() == Some(id));
             if !(is_answer && of_this) {
                 self.deliver(frame, cost, time).await?;
@@ -358,7 +360,7 @@ impl Session {
     }
 }
 
-/// Whether a refused handshake is worth another attempt.
+/// Whether to retry after a refused handshake.
 fn after_handshake(error: ClientError) -> SessionEnd {
     match error.kind {
         ErrorKind::Authentication | ErrorKind::Tier | ErrorKind::InvalidRequest => SessionEnd::Refused(error),
@@ -366,7 +368,7 @@ fn after_handshake(error: ClientError) -> SessionEnd {
     }
 }
 
-/// Whether a refused request is worth another attempt. A refused key whose error does not say what it is, is one.
+/// Whether to retry after a refused request. A refused key is retried if the error does not say what it is.
 fn after_request(mut error: ClientError, id: u64) -> SessionEnd {
     let says_what = error.code.as_deref().is_some_and(|code| code.parse::<i64>().map_or(true, |code| code >= 400));
     match error.kind {

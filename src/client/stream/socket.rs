@@ -1,4 +1,4 @@
-//! Opening a WebSocket over the client's own way of connecting: the same proxy, certificates and TLS.
+//! Opens a WebSocket with the client's proxy, certificates and TLS.
 
 use reqwest::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
 use reqwest::{StatusCode, Upgraded};
@@ -16,17 +16,17 @@ use crate::protocol::stream::Family;
 
 /// Largest message that is read: a book of a million levels.
 const MAX_MESSAGE: usize = 16 << 20;
-/// Bytes that are read at a time; frames that were read already keep timers waiting.
+/// Bytes that are read at a time; frames in the buffer delay timers.
 const READ: usize = 32 << 10;
-/// Most bytes that wait for a peer that does not read: subscriptions, and answers to its pings.
+/// Most unsent bytes if the peer does not read: subscriptions, and answers to pings.
 const MAX_UNWRITTEN: usize = 16 << 20;
-/// What is read of a refusal.
+/// Most bytes that are read of an error body.
 const MAX_REFUSAL: usize = 64 << 10;
 
 /// An open WebSocket.
 pub(super) type ClientSocket = WebSocketStream<Upgraded>;
 
-/// Opens the WebSocket of a family of channels; also the service's time at the handshake.
+/// Opens the WebSocket of a family of channels; also returns the service's time at the handshake.
 pub(super) async fn open(transport: &Transport, family: Family) -> Result<(ClientSocket, ServiceTime), ClientError> {
     let url = transport.url(family.path(), "encoding=json");
     let attempt = tokio::time::timeout(transport.timeout(), shake_hands(transport, &url)).await;

@@ -1,4 +1,4 @@
-//! A strict JSON pull reader over one body: it hands out values where they stand and never builds a tree.
+//! A strict JSON pull reader over one body: it returns values in place and never builds a tree.
 
 mod name;
 mod skip;
@@ -14,7 +14,7 @@ use super::kernel::Kernel;
 use super::number::{self, Flaw};
 use crate::clock::{UnixNanos, UnixSecond};
 
-/// Deepest nesting that is read; an answer needs seven levels.
+/// Deepest nesting that is accepted; an answer needs seven levels.
 const MAX_DEPTH: usize = 64;
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -25,7 +25,7 @@ pub(super) enum Next {
     Separator,
     /// Another element.
     Element,
-    /// What follows the array, which is left.
+    /// The end of the array, which is consumed.
     Left,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct Reader<'a> {
     at: usize,
     depth: usize,
     kernel: Kernel,
-    /// Bytes that are likely to follow those at hand.
+    /// Number of bytes that are likely to follow those available.
     beyond: usize,
-    /// Most bytes that what is being read is likely to take from here on.
+    /// Most bytes that the current value is likely to take from here on.
     most: usize,
 }
 
@@ -47,48 +47,48 @@ impl<'a> Reader<'a> {
         Self::inside(bytes, kernel, 0)
     }
 
-    /// A reader of what follows after that many open brackets.
+    /// A reader for the rest after that many open brackets.
     pub(super) fn inside(bytes: &'a [u8], kernel: Kernel, depth: usize) -> Self {
         Self { bytes, at: 0, depth, kernel, beyond: 0, most: usize::MAX }
     }
 
-    /// The same before that many bytes more.
+    /// The same before that many further bytes.
     pub(super) fn before(self, beyond: usize) -> Self {
         Self { beyond, ..self }
     }
 
-    /// Bytes that are likely to be left of what is being read, those that are not at hand included.
+    /// Number of bytes that are likely to be left of the current value, including those not available yet.
     pub(super) fn left(&self) -> usize {
         (self.bytes.len().saturating_sub(self.at) + self.beyond).min(self.most)
     }
 
-    /// Bounds how much is likely to follow.
+    /// Limits the number of bytes expected to follow.
     pub(super) fn expect_at_most(&mut self, bytes: usize) {
         self.most = bytes;
     }
 
-    /// The whole body, read or not.
+    /// The complete body, including what was read.
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What reads many numbers at once.
+    /// The kernel for reading many numbers at once.
     pub(super) fn kernel(&self) -> Kernel {
         self.kernel
     }
 
-    /// Goes to a byte whose surroundings are known: no bracket opens or closes between here and there.
+    /// Moves to a position at the same nesting level.
     pub(super) fn jump(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// Goes to the byte behind the bracket that closes what the reader is in.
+    /// Moves after the bracket that closes the current container.
     pub(super) fn leave(&mut self, at: usize) {
         self.at = at;
         self.depth -= 1;
     }
 
-    /// Byte offset of the next unread byte.
+    /// Offset of the next unread byte.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         DecodeError::new(self.at, problem)
     }
 
-    /// Skips white space and tells the next byte without reading it.
+    /// Skips white space and returns the next byte without consuming it.
     #[inline]
     pub(super) fn peek(&mut self) -> Result<u8> {
         self.next().ok_or_else(|| self.error("the body ends too early"))
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         self.error(format!("expected {wanted}, found {word:?}"))
     }
 
-    /// Reads an object, calling `each` with every key when the reader stands at its value.
+    /// Reads an object, calling `each` with every key while the reader is at its value.
     pub(super) fn object(&mut self, mut each: impl FnMut(&mut Self, &Cow<'a, str>) -> Result<()>) -> Result<()> {
         let mut more = self.open(b'{')?;
         while more {
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads an array, calling `each` with every index when the reader stands at the element.
+    /// Reads an array, calling `each` with every index while the reader is at the element.
     pub(super) fn array(&mut self, mut each: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
         let mut more = self.open(b'[')?;
         let mut index = 0;
@@ -154,11 +154,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Enters an object or array; `false` when it is empty, and then it is left again.
+    /// Enters an object or array; `false` if it is empty, and then it is consumed.
     #[inline]
     pub(super) fn open(&mut self, bracket: u8) -> Result<bool> {
         self.descend(bracket)?;
-        // `{` and `[` stand two before their counterparts.
+        // the closing `}` and `]` are two after their counterparts
         if self.peek()? == bracket + 2 {
             self.ascend();
             return Ok(false);
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// Reads what stands between two elements; `false` when it is the end, and then the object or array is left.
+    /// Reads the separator between two elements; `false` at the end of the object or array, which is consumed.
     #[inline]
     pub(super) fn another(&mut self, closing: u8) -> Result<bool> {
         match self.peek()? {
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes these bytes, if they are next.
+    /// Consumes these bytes, if they are next.
     #[inline]
     pub(super) fn pass<const N: usize>(&mut self, bytes: &[u8; N]) -> bool {
         let passed = self.bytes[self.at..].first_chunk() == Some(bytes);
@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
         passed
     }
 
-    /// Reads a key of letters, digits and such, and its colon, if nothing else stands before or between them.
+    /// Reads a plain key and its colon, without white space.
     #[inline]
     pub(super) fn plain_key(&mut self) -> Option<FieldName<'a>> {
         let name = FieldName::at(&self.bytes[self.at..])?;
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
         Some(name)
     }
 
-    /// Reads `{"s":…}` or `{"s":…,"ns":…}` with plain whole numbers, if that is what stands here to the letter.
+    /// Reads `{"s":…}` or `{"s":…,"ns":…}` with plain integers, in exactly this form.
     #[inline]
     pub(super) fn plain_time(&mut self) -> Option<UnixNanos> {
         let before = self.at;
@@ -324,7 +324,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// Reads a number; every spelling of the JSON grammar, correctly rounded.
+    /// Reads a number in any spelling of the JSON grammar, correctly rounded.
     #[inline]
     pub(super) fn number(&mut self) -> Result<f64> {
         if !matches!(self.peek()?, b'-' | b'0'..=b'9') {
@@ -340,7 +340,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number with a whole value, in any spelling.
+    /// Reads a number with an integer value, in any spelling.
     pub(super) fn integer(&mut self) -> Result<i64> {
         self.peek()?;
         let start = self.at;

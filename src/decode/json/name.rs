@@ -1,10 +1,10 @@
-//! Names of fields as they stand in a body: mostly short, plain and in the same order.
+//! Field names as written in a body: mostly short, plain and in the same order.
 
-/// The name of a field, and a number that tells most names apart.
+/// The name of a field, and a number by which most names differ.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::decode) struct FieldName<'a> {
     pub(in crate::decode) bytes: &'a [u8],
-    /// The first eight bytes and the length: of a name that is no longer, all there is to know.
+    /// The first eight bytes and the length: for a short name, all of it.
     pub(in crate::decode) mark: u64,
 }
 
@@ -16,7 +16,7 @@ impl<'a> FieldName<'a> {
         Self::of(bytes, u64::from_le_bytes(first))
     }
 
-    /// The name that stands here between quotes, before a colon and without anything between, escapes, or other alphabets.
+    /// A quoted plain ASCII name without escapes at this position, directly followed by a colon.
     #[inline]
     pub(in crate::decode) fn at(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(b"\"")?;

@@ -1,10 +1,10 @@
-//! Values that are passed unread: only their grammar is checked.
+//! Skips values: only their grammar is checked.
 
 use super::{MAX_DEPTH, Reader, Result};
 use crate::decode::error::DecodeError;
 use crate::decode::number::{self, Flaw};
 
-/// What a value that is skipped stands in.
+/// The container of a skipped value.
 enum Nest<'a> {
     /// An array, at this index.
     Array(usize),
@@ -13,8 +13,8 @@ enum Nest<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Skips a value and returns its text. Only its grammar is checked: it may be nested as deep as it likes, its numbers
-    /// may be out of the range of a double, and its strings may hold lone surrogates.
+    /// Skips a value and returns its text. Only the grammar is checked: any nesting depth, numbers out of the range of
+    /// a double, and lone surrogates are accepted.
     pub(in crate::decode) fn skip(&mut self) -> Result<&'a [u8]> {
         self.peek()?;
         let start = self.at;
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
                 b'n' => self.word("null")?,
                 _ => self.skip_number()?,
             }
-            // Closes what ends here, and goes on to the next value.
+            // Closes the containers that end here, and continues with the next value.
             loop {
                 let Some(inside) = open.last_mut() else { return Ok(()) };
                 let byte = self.peek()?;
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips a key and its colon, and returns what stands between its quotes.
+    /// Skips a key and its colon, and returns the text between its quotes.
     fn skip_key(&mut self) -> Result<&'a [u8]> {
         if self.peek()? != b'"' {
             return Err(self.unexpected("a key"));
@@ -98,14 +98,14 @@ impl<'a> Reader<'a> {
     fn skip_string(&mut self) -> Result<()> {
         let before = self.at;
         let Err(error) = self.string() else { return Ok(()) };
-        // Good but for its surrogates?
+        // Valid except for surrogates?
         self.at = before;
         let Some(text) = self.escaped_text() else { return Err(error) };
         self.at += text.len() + 2;
         Ok(())
     }
 
-    /// What stands between the quotes of a string whose escapes are well spelt, whether or not they are letters.
+    /// The text between the quotes of a string with valid escapes, even if they are lone surrogates.
     pub(super) fn escaped_text(&self) -> Option<&'a str> {
         let rest = self.bytes.get(self.at + 1..)?;
         let mut end = 0;

@@ -196,7 +196,7 @@ impl Kernel {
         }
     }
 
-    /// The offsets of `,` and of line ends, and which of them are line ends, as [`Self::index_closers`] tells those of JSON.
+    /// The offsets of `,` and of line ends, and which of them are line ends, as [`Self::index_closers`] does for JSON.
     pub(super) fn index_rows(self, bytes: &[u8], out: &mut [u32], line_ends: &mut [u32]) -> (usize, usize) {
         assert!(bytes.len() <= LARGEST_PIECE, "offsets are 32 bits");
         match self {

@@ -66,7 +66,7 @@ fn halfway(value: f64) -> String {
     format!("{:.30}", f64::midpoint(whole, next))
 }
 
-/// A long number of the usual kind, so that whole groups are of it: 17 to 20 bytes with a dot anywhere, perhaps an exponent.
+/// A long number of the usual kind, to fill complete groups: 17 to 20 bytes with a dot, possibly an exponent.
 fn usual(random: &mut fastrand::Rng) -> String {
     let count = random.usize(16..20);
     let mut text: String = (0..count).map(|_| random.digit(10)).collect();
@@ -141,7 +141,7 @@ fn generated_spellings_give_the_same_bits_as_the_standard_library() {
     many(60_000, 1);
 }
 
-/// The whole of issue 5: ten million for every kernel. `make prove` runs it, optimised.
+/// All of issue 5: ten million for every kernel. `make prove` runs it, optimised.
 #[test]
 #[ignore = "minutes in a debug build"]
 fn ten_million_spellings_give_the_same_bits_as_the_standard_library() {

@@ -108,7 +108,7 @@ impl StreamConnection {
                 biased;
                 () = connection.stopped() => return Err(StreamEnd::close(CloseCode::Away, "the service stops")),
                 () = connection.closing(), if self.access.is_none() => {
-                    return Err(StreamEnd::close(CloseCode::Again, "the place is needed; tell a key first"));
+                    return Err(StreamEnd::close(CloseCode::Again, "the connection is needed for another; authenticate first"));
                 }
                 // Before reading: an endless message of the peer would otherwise take all the time of this task.
                 () = sleep_until(next), if !behind => {}

@@ -1,4 +1,4 @@
-//! Weight, burst, daily cap and what the headers tell (section 8).
+//! Weight, burst, daily cap and the budget headers (section 8).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -197,7 +197,7 @@ fn a_refusal_tells_the_same_budget_in_its_words_and_in_its_headers() {
     while answer.status == 200 {
         answer = bench.minutes("free", 10_000, "");
     }
-    // Weight comes back at every look: until there is enough, the words and the headers tell it of one moment.
+    // Weight refills with every request: until there is enough, message and headers are of the same moment.
     let mut refused = 0;
     while answer.status == 429 {
         let words = format!("weighs 10 and {} are left", answer.number("x-ratelimit-remaining"));

@@ -143,7 +143,7 @@ fn every_path_that_a_rule_may_name_is_a_path_of_the_service() {
         next(&bench, path, 1, Fault::Failure(503));
         assert_eq!((bench.get("free", path).status, bench.service.faults().injected()), (503, hits), "{path}");
     }
-    // What the service tells of itself and the two sockets, which are no part of that: nothing is missing.
+    // Every path of the OpenAPI document, that document, and the two WebSockets: nothing is missing.
     let document: Value = serde_json::from_str(&bench.get("free", "/openapi.json").body).unwrap();
     let described = document["paths"].as_object().unwrap().keys().map(String::as_str);
     let mut known: Vec<_> = described.chain(["/ws", "/nonbook/ws"]).collect();

@@ -126,7 +126,7 @@ impl Source for Mischief {
 pub(super) struct Bench {
     pub(super) clock: Arc<ManualClock>,
     pub(super) service: RunningService,
-    /// Tells of each `HELD` request that runs.
+    /// Receives each `HELD` request that runs.
     pub(super) started: Receiver<()>,
     /// `HELD` requests that run, and the most that ran at a time.
     pub(super) running: Arc<Mutex<(usize, usize)>>,
@@ -163,7 +163,7 @@ impl Answer {
         self.json()["message"].as_str().unwrap().to_owned()
     }
 
-    /// Limit, remaining and used, as the headers tell them.
+    /// Limit, remaining and used, from the headers.
     pub(super) fn budget(&self) -> (i64, i64, i64) {
         (self.number("x-ratelimit-limit"), self.number("x-ratelimit-remaining"), self.number("x-ratelimit-used"))
     }

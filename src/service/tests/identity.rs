@@ -34,7 +34,7 @@ fn an_aggregated_series_keeps_type_interval_and_side() {
                 assert_eq!(id.len(), if sides == 2 { 3 } else { 2 }, "{query}: {id:?}");
                 assert!(seen.insert(side), "{query}: a side twice");
             }
-            // Without a grouping each market tells what it is.
+            // Without grouping each market has its full identity.
             let plain = ask(&query);
             assert!(plain.as_array().unwrap().iter().all(|one| one["id"]["coin"] == "BTC"), "{query}");
         }

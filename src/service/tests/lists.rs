@@ -60,7 +60,7 @@ fn lists_want_a_key_and_known_parameters() {
     }
 }
 
-/// The whole listing over HTTP.
+/// The complete listing over HTTP.
 fn listing(bench: &Bench) -> Vec<Value> {
     let mut all: Vec<Value> = Vec::new();
     for offset in (0..).step_by(100) {

@@ -121,7 +121,7 @@ async fn without_a_key_nothing_is_subscribed_and_a_wrong_one_ends_the_connection
     let refused = peer.subscribe(json!([trade("BTCUSDT")])).await;
     assert_eq!(refused["error"]["code"], 401);
     assert!(message(&refused).contains("public/authenticate first"), "{refused}");
-    // The connection may still tell its key.
+    // The connection may still authenticate.
     let granted = peer.ask("public/authenticate", json!({"token": bench.key("basic")})).await;
     assert!(granted.get("result").is_some(), "{granted}");
 
@@ -207,7 +207,7 @@ async fn a_connection_that_ends_gives_its_places_back() {
     drop(peer);
     let mut other = Peer::known(&bench, "/nonbook/ws", "basic").await;
     let again = async {
-        // The service learns of the end when the socket tells it.
+        // The service notices the end by the socket.
         while other.subscribe(json!(five)).await.get("result").is_none() {}
     };
     timeout(PATIENCE, again).await.unwrap();

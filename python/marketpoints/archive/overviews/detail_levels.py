@@ -143,7 +143,7 @@ class Detail(Ground):
         if self.level(window, width) is not None:
             return None
         days = self.days(window)
-        # A day at the edge is read whole, and looked at in part.
+        # A day at the edge is read completely, and used in part.
         share = min(1.0, (window[1] - window[0]) / (DAY * max(len(days), 1)))
         return days if sum(self._counts[day] for day in days) * share <= MOST_IN_VIEW else None
 

@@ -30,7 +30,7 @@ INTERVALS = {
 #: Version of what the files look like: those of another are not found.
 VERSION = 1
 ABOUT = "about.json"
-#: Seconds after which a folder that nobody writes to was left by a program that was killed; a month takes minutes.
+#: Seconds after which an unchanged folder counts as left by a killed program; a month takes minutes.
 LEFT = 86_400
 #: A row of an overview: start of the bucket, where its levels end, bids; lowest, highest and last mid price.
 ROW = [("start", "<i8"), ("end", "<i8"), ("bids", "<i8"), ("low", "<f8"), ("high", "<f8"), ("last", "<f8")]
@@ -100,7 +100,7 @@ def _folder_of(archive: Path, key: str) -> Path:
 
 
 def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dict[int, Path]) -> int:
-    """Puts a month's overviews in place, whole or not at all, and removes those of what the month was before.
+    """Puts a month's overviews in place, atomically, and removes those of what the month was before.
 
     Args:
         month: The month.

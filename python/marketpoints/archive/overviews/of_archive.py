@@ -29,7 +29,7 @@ __all__ = ["Explorable"]
 Market: TypeAlias = "tuple[str, Names, Names, Interval | None]"
 HEATMAPS = ("BLOCK_BOOK_SNAPSHOT_AGG", "VENUE_LIQUIDATION_AGG")
 ADDS_UP = "VENUE_LIQUIDATION_AGG"
-#: Bytes of files that are read whole to be explored, without overviews.
+#: Most bytes of files that are explored without overviews.
 SMALL = 32_000_000
 
 
@@ -121,7 +121,7 @@ class Explorable(Inventory):
         Of each price the largest volume of 15 minutes, 1 hour and 4 hours; of a liquidation heatmap the sum. They lie
         beside the data, about a quarter of their size, are no data of the archive's and may be removed at any time.
         What was made of the same data stays, so that after a sync only the months that it changed are made. Each month
-        is written whole or not at all; a day is in memory at a time.
+        is written atomically; a day is in memory at a time.
 
         Args:
             type: Data type by its wire name, or a series method's name: of a heatmap.

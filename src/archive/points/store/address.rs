@@ -1,5 +1,5 @@
 //! Addresses of object stores: `s3://bucket/prefix`, `gs://…`, `az://…`. Credentials come from the environment and from
-//! options; they stand in no address.
+//! options, never from an address.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
 use crate::protocol::redacted;
 
-/// Time that one request may take; a file may be a hundred megabytes. The library's own default is made for small ones.
+/// Timeout of one request; a file may be a hundred megabytes. The library's default is for small ones.
 const TIMEOUT: (&str, &str) = ("timeout", "120s");
-/// After which time a request that failed is not tried again.
+/// Time after which a failed request is not tried again.
 const RETRY: Duration = Duration::from_secs(20);
 /// Attempts after the first.
 const RETRIES: usize = 5;
 
-/// Words in the names of options and variables whose values may be shown: they say where, not who. Of any other value
-/// nobody knows.
+/// Words in the names of options and variables whose values may be shown, because they are locations. Any other value
+/// may be secret.
 const HARMLESS: [&str; 22] = [
     "region",
     "endpoint",
@@ -49,7 +49,7 @@ const HARMLESS: [&str; 22] = [
     "request_payer",
 ];
 
-/// Whose protocol a store speaks.
+/// The protocol of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::archive::points) enum StoreProtocol {
     S3,
@@ -58,7 +58,7 @@ pub(in crate::archive::points) enum StoreProtocol {
 }
 
 impl StoreProtocol {
-    /// By the scheme of an address.
+    /// From the scheme of an address.
     fn find(scheme: &str) -> Option<Self> {
         match scheme {
             "s3" | "s3a" => Some(Self::S3),
@@ -68,7 +68,7 @@ impl StoreProtocol {
         }
     }
 
-    /// How the names of its environment variables begin.
+    /// Prefix of its environment variables.
     pub(super) const fn variables(self) -> &'static str {
         match self {
             Self::S3 => "AWS_",
@@ -77,7 +77,7 @@ impl StoreProtocol {
         }
     }
 
-    /// Where credentials come from.
+    /// Where credentials come from, for messages.
     pub(super) const fn credentials(self) -> &'static str {
         match self {
             Self::S3 => "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN, where there is one)",
@@ -87,13 +87,13 @@ impl StoreProtocol {
     }
 }
 
-/// A place in an object store, and how to get there.
+/// A location in an object store, and how to connect to it.
 pub(in crate::archive::points) struct Address {
     pub(super) text: String,
     pub(super) kind: StoreProtocol,
-    /// The bucket's address.
+    /// The bucket's URL.
     bucket: String,
-    /// Where in the bucket the archive lies.
+    /// The archive's prefix in the bucket.
     pub(super) root: Path,
     options: Vec<(String, SecretString)>,
 }
@@ -105,7 +105,7 @@ impl std::fmt::Debug for Address {
 }
 
 impl Address {
-    /// Reads an address and options; touches nothing.
+    /// Parses an address and options; does no I/O.
     ///
     /// # Errors
     /// [`ArchiveFault::Address`] for an address or an invalid option. No option's value is shown.
@@ -121,7 +121,7 @@ impl Address {
             return bad(format!("archive: {scheme}:// is neither a folder nor an object store; addresses are {known}"));
         };
         let (host, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-        // Hadoop's way of writing Azure's addresses has the container where others have a user.
+        // Hadoop's form of Azure addresses has the container where others have a user.
         let user = host.rsplit_once('@').map(|(user, _)| user);
         if user.is_some_and(|user| kind != StoreProtocol::Azure || user.contains(':')) || rest.contains(['?', '#']) {
             let places = kind.credentials();
@@ -134,7 +134,7 @@ impl Address {
             return bad(format!("archive: {scheme}:// without a bucket; addresses are {known}"));
         }
         let Ok(root) = Path::parse(prefix) else {
-            // Not shown: what was meant for another part of the address may stand in it.
+            // Not shown: a secret may have been put into the wrong part of the address.
             return bad(
                 "archive: the prefix of an address has an empty part, `.` or `..`; write s3://bucket/some/prefix"
                     .to_owned(),
@@ -146,12 +146,12 @@ impl Address {
         Ok(Self { text, kind, bucket, root, options: options.iter().map(secret).collect() })
     }
 
-    /// As its user wrote it, without the slash at its end.
+    /// As written by the user, without a trailing slash.
     pub(in crate::archive::points) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The options, where all of them may be shown.
+    /// The options, if all of them may be shown.
     pub(in crate::archive::points) fn plain_options(&self) -> Option<Vec<(String, String)>> {
         let plain = |(name, value): &(String, SecretString)| {
             let value = value.expose_secret();
@@ -160,7 +160,7 @@ impl Address {
         self.options.iter().map(plain).collect()
     }
 
-    /// What must stand in no message.
+    /// The values that must not appear in messages.
     pub(super) fn secrets(&self) -> Secrets {
         let own = self.options.iter().map(|(name, value)| (name.clone(), value.expose_secret().to_owned()));
         let variables = std::env::vars_os().filter_map(|(name, value)| {
@@ -170,12 +170,12 @@ impl Address {
         Secrets::new(own.chain(variables).filter(|(name, value)| !is_harmless(name, value)).map(|(_, value)| value))
     }
 
-    /// A conversation with the store; nothing is sent yet.
+    /// A client for the store; nothing is sent yet.
     ///
     /// # Errors
-    /// [`ArchiveFault::Address`] for an option or a variable that the store does not know, or whose value is none.
+    /// [`ArchiveFault::Address`] for an unknown option or variable, or an invalid value.
     pub(super) fn open(&self) -> Result<Arc<dyn ObjectStore>, ArchiveFault> {
-        // A second provider installed by the embedding program is as good as ours.
+        // A provider already installed by the embedding program is fine too.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let retry = RetryConfig { backoff: BackoffConfig::default(), max_retries: RETRIES, retry_timeout: RETRY };
         let opened = match self.kind {
@@ -215,7 +215,7 @@ impl Address {
     }
 }
 
-/// Whether a value may be shown; one with an `@` may hold a password.
+/// Whether a value may be shown; one with an `@` may contain a password.
 fn is_harmless(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let bare = ["aws_", "google_", "azure_storage_", "azure_"].iter().find_map(|prefix| name.strip_prefix(prefix));

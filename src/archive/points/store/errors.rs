@@ -1,4 +1,4 @@
-//! What an object store says when it refuses, in the words of an archive: what, where, how to mend it, and no credential.
+//! Describes errors of an object store: what, where, the remedy, and no credentials.
 
 use object_store::Error;
 
@@ -8,15 +8,15 @@ use crate::archive::points::fault::ArchiveFault;
 
 /// Most bytes of an answer that are shown.
 const SHOWN: usize = 300;
-/// What stores call a bucket that is not there.
+/// Error codes for a missing bucket.
 const NO_BUCKET: [&str; 4] = ["NoSuchBucket", "ContainerNotFound", "AccountNotFound", "ResourceNotFound"];
 
-/// Whether an error says that the bucket itself is not there.
+/// Whether an error says that the bucket does not exist.
 pub(super) fn is_bucket_missing(error: &Error) -> bool {
     matches!(error, Error::NotFound { .. }) && said(error).is_some_and(|(code, _)| NO_BUCKET.contains(&code.as_str()))
 }
 
-/// The fault of an error about an object.
+/// Converts an error about an object.
 pub(super) fn fault(kind: StoreProtocol, url: &str, secrets: &Secrets, error: &Error) -> ArchiveFault {
     let message = match said(error) {
         Some((code, message)) if message.is_empty() => code,
@@ -49,7 +49,7 @@ pub(super) fn fault(kind: StoreProtocol, url: &str, secrets: &Secrets, error: &E
     ArchiveFault::Access { path, problem }
 }
 
-/// Without credentials the library asks the machine that it runs on, which is no cloud's.
+/// Without credentials the library asks the metadata service of a cloud machine, which does not answer here.
 fn is_without_credentials(text: &str) -> bool {
     const SIGNS: [&str; 6] = [
         "/latest/api/token",
@@ -62,7 +62,7 @@ fn is_without_credentials(text: &str) -> bool {
     SIGNS.iter().any(|sign| text.contains(sign))
 }
 
-/// The code and the message of an answer's body. The rest of it may repeat what was sent, credentials included.
+/// The code and the message of an answer's body. The rest may repeat what was sent, including credentials.
 fn said(error: &Error) -> Option<(String, String)> {
     let text = error.to_string();
     let inner = |tag: &str| {
@@ -71,12 +71,12 @@ fn said(error: &Error) -> Option<(String, String)> {
         Some(inner.trim().to_owned())
     };
     let code = inner("Code")?;
-    // Azure's messages go on with numbers of the request.
+    // Azure's messages continue with request ids.
     let message = inner("Message").unwrap_or_default();
     Some((code, message.lines().next().unwrap_or_default().to_owned()))
 }
 
-/// What lies at the bottom of an error.
+/// The root cause of an error.
 fn cause(error: &Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(next) = deepest.source() {
@@ -85,7 +85,7 @@ fn cause(error: &Error) -> String {
     deepest.to_string()
 }
 
-/// One line of bounded length, without anything that could be part of a signed address.
+/// One line of bounded length, without anything that could be part of a signed URL.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().map(bare).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
@@ -94,7 +94,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// An address without its query and user.
+/// A URL without its query and user.
 fn bare(word: &str) -> String {
     let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
     let rest = rest.split_once('?').map_or(rest, |(path, _)| path);

@@ -1,4 +1,4 @@
-//! A local folder: files that appear whole or not at all, and locks that end with their holder.
+//! A local folder: files are written atomically, and locks end with their holder.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -16,9 +16,9 @@ use crate::archive::points::key::is_key;
 use crate::archive::regular_file::{open_plain, open_plain_with, plain};
 use crate::columns::pages;
 
-/// Longest file that gets its room at once.
+/// Largest file whose memory is reserved at once.
 const EXPECTED: u64 = 64 << 20;
-/// How often a writer looks whether another one is done.
+/// Pause between two attempts to lock.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A local folder.
@@ -27,14 +27,14 @@ pub(in crate::archive::points) struct Folder {
     root: PathBuf,
 }
 
-/// A file beside the data.
+/// A file that is not in place yet.
 struct UnplacedFile {
     file: NamedTempFile,
     path: PathBuf,
     name: String,
 }
 
-/// Held until dropped; the system takes it back from a process that ends in any way.
+/// A lock, held until dropped; the system releases it if the process ends in any way.
 #[derive(Debug)]
 struct FileLock {
     file: Option<File>,
@@ -46,7 +46,7 @@ impl Folder {
         Self { root: root.to_owned() }
     }
 
-    /// Refuses a file in the folder's place; nothing is there yet or a folder.
+    /// Refuses anything but a folder, or nothing, at the path.
     fn is_no_file(&self) -> Result<(), ArchiveFault> {
         match std::fs::metadata(&self.root) {
             Ok(about) if !about.is_dir() => {
@@ -57,8 +57,8 @@ impl Folder {
         }
     }
 
-    /// Where a file lies. The archive's own folder may be a link; what lies in it may not: a link would lead what is written,
-    /// moved or removed out of the archive.
+    /// The path of a file. The archive's own folder may be a link; nothing in it may be one, because writes, moves and
+    /// removals would then leave the archive.
     fn path(&self, name: &str) -> Result<PathBuf, ArchiveFault> {
         let mut path = self.root.clone();
         let mut relative = String::new();
@@ -87,7 +87,7 @@ impl Folder {
         Ok(file.read_to_end(&mut bytes).map(|_| bytes))
     }
 
-    /// Removes the unfinished files of an owner. Only what is named as this package names them is ours.
+    /// Removes the unfinished files of an owner, recognised by this package's naming.
     fn remove_unfinished(&self, owner: &str, names: &[String]) -> Result<(), ArchiveFault> {
         names.iter().filter(|name| owner_of(name) == Some(owner)).try_for_each(|name| self.remove(name))
     }
@@ -100,7 +100,7 @@ impl Folder {
         let mut file = Builder::new().prefix(&format!("{owner}-")).tempfile_in(&folder).map_err(bad)?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(bad)?;
         if let Some(permissions) = permissions(&folder) {
-            // A temporary file is private; the finished one is as readable as its folder.
+            // A temporary file is private; the finished one gets the permissions usual in its folder.
             file.as_file().set_permissions(permissions).map_err(bad)?;
         }
         Ok(UnplacedFile { file, path, name: name.to_owned() })
@@ -197,7 +197,7 @@ impl ArchiveStore for Folder {
         for number in 0_u32.. {
             let aside = aside(name, &number.to_string());
             let place = self.root.join(&aside);
-            // Also of a link that leads nowhere.
+            // Also for a link to nothing.
             if std::fs::symlink_metadata(&place).is_ok() {
                 continue;
             }
@@ -215,7 +215,7 @@ impl ArchiveStore for Folder {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
         }
-        // Read as well: who only writes a named pipe waits for its reader.
+        // Opened for reading too: opening a named pipe only for writing waits for its reader.
         let file = open_plain_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path);
         let file = file.map_err(|error| bad(&error))?;
         match file.try_lock() {
@@ -232,9 +232,9 @@ impl ArchiveStore for Folder {
         self.remove_unfinished(owner, &names)?;
         let others: BTreeSet<&str> = names.iter().filter_map(|name| owner_of(name)).collect();
         for other in others.into_iter().filter(|other| *other != owner) {
-            // Whoever has the lock is at work.
+            // Whoever has the lock is active.
             if let Some(_lock) = self.try_lock(other)? {
-                // Listed again: a writer may have come and gone meanwhile.
+                // Listed again: a writer may have been active meanwhile.
                 self.remove_unfinished(other, &self.list(&own("unfinished"))?)?;
             }
         }
@@ -246,13 +246,12 @@ impl ArchiveStore for Folder {
     }
 }
 
-/// Refuses what stands in the place of a file and is none: a folder, a named pipe, a socket. It is left alone.
+/// Refuses a folder, a named pipe or a socket at a file's path. It is left unchanged.
 fn is_file(name: &str, plain: std::io::Result<()>) -> Result<(), ArchiveFault> {
     plain.map_err(|error| ArchiveFault::file(name, FileState::Foreign, format!("{error}; move it away")))
 }
 
-/// Whose unfinished file has that name: a key's, `-`, and six letters or digits. `None` for a name that this package does not
-/// give.
+/// The owner of an unfinished file, from its name: a key's, `-`, and six letters or digits. `None` for another form.
 fn owner_of(name: &str) -> Option<&str> {
     let (owner, random) = name.strip_prefix(&own("unfinished/"))?.rsplit_once('-')?;
     (is_key(owner) && is_random(random)).then_some(owner)
@@ -271,7 +270,8 @@ impl Staged for UnplacedFile {
 
 impl Lock for FileLock {
     fn release(&mut self) {
-        // Not by closing it alone: a child that was forked meanwhile holds the file as well.
+        // Unlocked explicitly: a child that was forked meanwhile has the file open too, so closing it would not be
+        // enough.
         if let Some(file) = self.file.take() {
             let _ = file.unlock();
         }

@@ -1,10 +1,10 @@
-//! Locks in a store that has none: an object that its holder renews again and again. Who finds that it was not renewed for
-//! as long as it says takes it over. Whoever does so by mistake, because the holder was only slow, harms nothing: a change
-//! of files goes through only while what it is based on still stands. What locks are for is that two who want the same
-//! wait for one another and pay once.
+//! Locks in a store without locks: an object that its holder renews periodically. A lock that was not renewed for its
+//! lease is taken over. If that happens by mistake, because the holder was only slow, no data are lost: a file changes
+//! only if it is still the version that the change is based on. The locks only make writers of the same data wait for
+//! one another, so that it is paid for once.
 //!
-//! How long ago it was renewed is measured by whoever looks, on a clock that only runs forward, from the first look on:
-//! clocks of different machines are never compared.
+//! The time since the last renewal is measured by the observer, on a monotonic clock, from when it first saw that
+//! version: clocks of different machines are never compared.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -23,36 +23,36 @@ use super::runtime;
 use crate::archive::points::fault::ArchiveFault;
 
 const FORMAT: &str = "marketpoints lock";
-/// A lock is renewed so often within its time.
+/// A lock is renewed so often within its lease.
 const BEATS: u32 = 4;
-/// Longest that who gives a lock back waits for the store to know.
+/// Longest wait for the store when a lock is released.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What a lock says of itself.
+/// The content of a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Note {
     format: String,
-    /// Who has it; nobody, when it was given back.
+    /// Its holder; `None` if it was released.
     holder: Option<String>,
-    /// Makes each renewal another object.
+    /// Makes the content of each renewal unique.
     beat: u64,
-    /// Time without a renewal after which the holder counts as gone, in milliseconds.
+    /// The lease: time without a renewal after which the holder counts as gone, in milliseconds.
     lease_ms: u64,
 }
 
-/// A lock that is held; renewed until dropped or until the process ends.
+/// A held lock, renewed until dropped or until the process ends.
 #[derive(Debug)]
 pub(super) struct Lease {
-    /// Ends the renewals; the sender that goes over it is dropped when the lock is given back.
+    /// Stops the renewals; the sender passed over it is dropped when the lock is released.
     end: Option<oneshot::Sender<mpsc::Sender<()>>>,
 }
 
 impl Note {
     fn bytes(&self) -> Bytes {
-        Bytes::from(serde_json::to_vec(self).unwrap_or_default()) // texts and numbers: nothing that JSON cannot spell
+        Bytes::from(serde_json::to_vec(self).unwrap_or_default()) // strings and numbers only, so this cannot fail
     }
 
-    /// What an object says; what nobody can read counts as given back.
+    /// Parses an object; invalid content counts as released.
     fn parse(bytes: &[u8]) -> Self {
         let free = Self { format: FORMAT.to_owned(), holder: None, beat: 0, lease_ms: 0 };
         serde_json::from_slice::<Self>(bytes).ok().filter(|note| note.format == FORMAT).unwrap_or(free)
@@ -60,10 +60,10 @@ impl Note {
 }
 
 impl Objects {
-    /// Takes a lock; `None` while somebody else has it and renews it.
+    /// Takes a lock; `None` while someone else holds and renews it.
     pub(super) fn take(&self, lock: &str) -> Result<Option<Lease>, ArchiveFault> {
         let name = own(&format!("lock/{lock}.json"));
-        // From the system: a generator of the process would tell its forked children the same.
+        // From the operating system: a generator in the process would give forked children the same numbers.
         let name_of_holder = getrandom::u64().map_err(|error| ArchiveFault::access(&self.url(&name), &error))?;
         let mut ours = Note {
             format: FORMAT.to_owned(),
@@ -84,12 +84,12 @@ impl Objects {
         };
         match self.put(&name, &ours.bytes(), &seen) {
             Ok(Version::Tagged(version)) => self.keep(&name, ours, version).map(Some),
-            Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok(None), // somebody was faster
+            Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok(None), // someone else was faster
             Err(fault) => Err(fault),
         }
     }
 
-    /// Whether a lock has not been renewed for as long as it says, since it was first seen like this.
+    /// Whether a lock was not renewed for its lease since this version was first seen.
     fn is_over(&self, lock: &str, version: &Version, lease_ms: u64) -> bool {
         let Version::Tagged(version) = version else { return true };
         let (mut watches, now) = (self.watches(), self.now());
@@ -118,12 +118,12 @@ impl Objects {
     }
 }
 
-/// What keeps a lock alive.
+/// Renews a lock.
 struct Renewal {
     store: Arc<dyn ObjectStore>,
     path: Path,
     note: Note,
-    /// Whose the lock is, also when the note says that it is given back.
+    /// The holder's name, also when the lock is being released.
     owner: Option<String>,
     version: UpdateVersion,
 }
@@ -135,16 +135,16 @@ impl Renewal {
                 Err(_) => {
                     self.note.beat += 1;
                     if !self.renew().await {
-                        return; // somebody else has it
+                        return; // someone else has it
                     }
                 }
-                // Nobody gives it back: it ends as with a process.
+                // No one releases it: it expires as after a crash.
                 Ok(Err(_)) => return,
                 Ok(Ok(sender)) => {
                     self.note.holder = None;
                     self.note.beat += 1;
                     self.renew().await;
-                    // Whoever waits hears that the sender is gone too.
+                    // A waiting thread notices that the sender is gone.
                     drop(sender);
                     return;
                 }
@@ -152,7 +152,8 @@ impl Renewal {
         }
     }
 
-    /// Writes the note; `false` when the lock is somebody else's by now. A store that does not answer may do so next time.
+    /// Writes the note; `false` if the lock belongs to someone else now. If the store does not answer, the next renewal
+    /// may succeed.
     async fn renew(&mut self) -> bool {
         for _ in 0..2 {
             let mode = PutMode::Update(self.version.clone());
@@ -162,7 +163,7 @@ impl Renewal {
                     return true;
                 }
                 Err(Error::Precondition { .. } | Error::AlreadyExists { .. } | Error::NotFound { .. }) => {
-                    // An earlier renewal may have arrived though its answer did not.
+                    // An earlier renewal may have arrived although its answer did not.
                     let Ok(found) = self.store.get(&self.path).await else { return false };
                     let version =
                         UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };

@@ -1,12 +1,12 @@
-//! What a store remembers of the locks of others.
+//! What a store remembers about locks of others.
 
 use crate::clock::UnixNanos;
 use object_store::UpdateVersion;
 
-/// Somebody else's lock, as it was first seen.
+/// Someone else's lock, as it was first seen.
 #[derive(Debug)]
 pub(super) struct LockWatch {
     pub(super) version: UpdateVersion,
-    /// When, by the looker's clock.
+    /// When, by the observer's clock.
     pub(super) since: UnixNanos,
 }

@@ -1,6 +1,6 @@
-//! Where an archive lies, as the few operations that its logic needs: whole files that are read, listed, put in place in
-//! one step, and a right to write. Behind them are a local folder, where the system's file locks keep writers apart, and
-//! an object store, where a change goes through only while what it is based on still stands.
+//! The storage of an archive, as the few operations that its logic needs: complete files that are read, listed and
+//! replaced atomically, and locks. Implemented by a local folder, with the system's file locks, and by an object store,
+//! with conditional writes.
 
 mod address;
 mod conflict_retry;

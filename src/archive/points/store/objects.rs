@@ -1,6 +1,6 @@
-//! An object store: an object is whole or not there, and a change of one goes through only while that still stands which
-//! the change is based on (create if absent, replace if unchanged). That, and not a lock, keeps writers from undoing one
-//! another's work.
+//! An object store: objects are written atomically, and a change succeeds only if the object is still the version that
+//! the change is based on (create if absent, replace if unchanged). That, and not a lock, keeps writers from undoing
+//! each other's work.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::archive::points::checksum::sha256;
 use crate::archive::points::fault::ArchiveFault;
 use crate::clock::{RunningClock, SharedClock, UnixNanos};
 
-/// How often a writer looks whether another one is done.
+/// Pause between two attempts to lock.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A prefix of an object store.
@@ -37,17 +37,17 @@ pub(in crate::archive::points) struct Objects {
 
 struct ObjectsInner {
     address: Address,
-    /// As they were when the store was opened: the environment may change.
+    /// Read when the store was opened: the environment may change.
     secrets: Secrets,
-    /// Of one process: connections do not survive a fork.
+    /// For one process: connections do not survive a fork.
     opened: Mutex<(u32, Arc<dyn ObjectStore>)>,
-    /// Time without a sign of life after which a writer counts as gone.
+    /// The lease: time without a renewal after which a writer counts as gone.
     lease: Duration,
     clock: SharedClock,
     pause: RetryPause,
-    /// Locks that others have.
+    /// Locks of others.
     watches: Mutex<HashMap<String, LockWatch>>,
-    /// Whether the store was seen to refuse what it must.
+    /// Whether the store was seen to enforce conditions.
     heeds: AtomicBool,
 }
 
@@ -60,7 +60,7 @@ struct UnplacedObject {
 
 impl fmt::Debug for Objects {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Objects").field(&self.inner.address.text).finish() // the rest may hold credentials
+        f.debug_tuple("Objects").field(&self.inner.address.text).finish() // the rest may contain credentials
     }
 }
 
@@ -98,7 +98,7 @@ impl Objects {
         self.inner.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The address of an object.
+    /// The URL of an object.
     pub(super) fn url(&self, name: &str) -> String {
         let root = &self.inner.address.text;
         if name.is_empty() { root.clone() } else { format!("{root}/{name}") }
@@ -114,7 +114,7 @@ impl Objects {
         let mut opened = self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if opened.0 != std::process::id() {
             let inherited = std::mem::replace(&mut *opened, (std::process::id(), self.inner.address.open()?));
-            std::mem::forget(inherited); // its connections are the parent's to close
+            std::mem::forget(inherited); // its connections belong to the parent
         }
         Ok(Arc::clone(&opened.1))
     }
@@ -123,7 +123,7 @@ impl Objects {
         fault(self.inner.address.kind, &self.url(name), &self.inner.secrets, error)
     }
 
-    /// Asks the store; the outer error is that nothing was asked.
+    /// Sends a request; the outer error means that nothing was sent.
     fn ask<T, F>(
         &self,
         name: &str,
@@ -137,7 +137,7 @@ impl Objects {
         runtime::wait(future).map_err(|error| ArchiveFault::access(&self.url(name), &error))
     }
 
-    /// As [`Objects::ask`] of what may not be there.
+    /// As [`Objects::ask`] for an object that may not exist.
     fn find<T, F>(
         &self,
         name: &str,
@@ -159,7 +159,7 @@ impl Objects {
         }
     }
 
-    /// Puts an object in place of what was seen there; tells its version.
+    /// Replaces the object that was seen there; returns its version.
     pub(super) fn put(&self, name: &str, bytes: &Bytes, seen: &Version) -> Result<Version, ArchiveFault> {
         let mode = match seen {
             Version::Absent => PutMode::Create,
@@ -177,7 +177,7 @@ impl Objects {
                     return Err(self.fault(name, &error));
                 }
                 match self.read(name)? {
-                    // Ours: an earlier attempt arrived though its answer did not.
+                    // Ours: an earlier attempt arrived although its answer did not.
                     Some(found) if found.bytes == *bytes => Ok(found.version),
                     _ => Err(ArchiveFault::Conflict { path: self.url(name) }),
                 }
@@ -186,8 +186,7 @@ impl Objects {
         }
     }
 
-    /// Makes sure that the store refuses to replace what it was not told of: one that takes every change silently would
-    /// lose what others wrote.
+    /// Checks that the store enforces the conditions of writes: one that ignores them would lose what others wrote.
     fn must_heed_conditions(&self) -> Result<(), ArchiveFault> {
         if self.inner.heeds.load(Ordering::Relaxed) {
             return Ok(());
@@ -198,7 +197,7 @@ impl Objects {
             self.ask(&name, |store, path| async move { store.put_opts(&path, payload, PutOptions::from(mode)).await })
         };
         let unheeded = || Err(ArchiveFault::Unconditional { path: self.url("") });
-        // Whoever comes first finds nothing there, and asks twice.
+        // The first writer finds nothing there, and asks twice.
         for first in [true, false] {
             match put(PutMode::Create)? {
                 Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => break,
@@ -272,7 +271,7 @@ impl ArchiveStore for Objects {
     }
 
     fn removes(&self) -> bool {
-        false // stores remove what is there, whatever it is
+        false // stores remove the object, whatever version it is
     }
 
     fn remove(&self, name: &str) -> Result<(), ArchiveFault> {
@@ -280,8 +279,8 @@ impl ArchiveStore for Objects {
     }
 
     fn set_aside(&self, name: &str, found: &Found) -> Result<(String, Version), ArchiveFault> {
-        // Named by its content: whoever sets the same aside again finds it there. It stays in its place until something
-        // is put there, because what goes then is what was looked at, and nothing else.
+        // Named by its content, so quarantining it twice is harmless. The original stays until it is replaced, because
+        // a conditional write removes exactly the version that was seen.
         let aside = aside(name, &sha256(&found.bytes)[..16]);
         match self.put(&aside, &found.bytes, &Version::Absent) {
             Ok(_) | Err(ArchiveFault::Conflict { .. }) => Ok((aside, found.version.clone())),

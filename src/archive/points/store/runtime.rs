@@ -1,11 +1,12 @@
-//! Where the conversations with object stores run: a thread of their own, so that archives are read and written from any
-//! thread, with and without a runtime of its own, and so that a lock stays alive while its holder is busy.
+//! The runtime for object stores: a thread of its own, so that archives can be used from any thread, inside and outside
+//! of a runtime, and so that leases are renewed while their holder is busy.
 
 use std::sync::{Mutex, PoisonError, mpsc};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// One runtime a process, made at the first call; a forked child needs its own, because threads do not survive a fork.
+/// One runtime per process, made at the first call; a forked child needs its own, because threads do not survive a
+/// fork.
 static RUNTIME: Mutex<Option<(u32, Runtime)>> = Mutex::new(None);
 
 fn handle() -> std::io::Result<Handle> {
@@ -19,15 +20,15 @@ fn handle() -> std::io::Result<Handle> {
     let runtime =
         Builder::new_multi_thread().worker_threads(1).thread_name("marketpoints-store").enable_all().build()?;
     let handle = runtime.handle().clone();
-    // To drop the parent's would be to wait for threads that are not there.
+    // Dropping the parent's runtime would wait for threads that do not exist here.
     std::mem::forget(slot.replace((own, runtime)));
     Ok(handle)
 }
 
-/// Runs a future to its end while this thread waits; never called on a thread that runs futures itself.
+/// Runs a future to completion, blocking this thread; must not be called on a thread that runs futures.
 ///
 /// # Errors
-/// The system has no thread left for it, or the work was broken off.
+/// The system cannot start a thread, or the work was cancelled.
 pub(super) fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> std::io::Result<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
     handle()?.spawn(async move {
@@ -36,7 +37,7 @@ pub(super) fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + '
     receiver.recv().map_err(|_| std::io::Error::other("the conversation with the store was broken off"))
 }
 
-/// Lets a future run beside everything else.
+/// Spawns a future.
 pub(super) fn spawn(future: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
     handle()?.spawn(future);
     Ok(())

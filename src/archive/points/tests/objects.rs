@@ -33,7 +33,7 @@ impl Shared {
         Archive { store: Arc::new(self.objects(LEASE)), path: "s3://bucket/some/prefix".into(), plain_options: None }
     }
 
-    /// The right to write, taken from whoever has it and is not heard of.
+    /// The lock, taken over from a holder that does not renew it.
     pub(super) fn take_over(&self) -> KeyWriter {
         let archive = self.archive();
         if let Some(writer) = archive.try_writer(&key()).unwrap() {

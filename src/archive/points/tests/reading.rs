@@ -209,7 +209,7 @@ fn damage_is_found_in_every_file() {
     }
 }
 
-/// The series of a whole read, of the wanted columns alone.
+/// The series of a full read, reduced to the wanted columns.
 fn only(mut series: Vec<Series>, wanted: &[String]) -> Vec<Series> {
     for one in &mut series {
         one.columns.retain(|(name, _)| wanted.iter().any(|wanted| wanted == name));

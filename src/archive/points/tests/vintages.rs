@@ -111,7 +111,7 @@ fn what_was_known_at_a_moment_is_what_was_learned_by_then() {
         // Vintages name rows that were there and have changed, each once.
         for one in archive.vintages(&key()).unwrap() {
             if one.known == Some(one.replaced) {
-                continue; // replaced at the moment at which it came: nobody can ask for it
+                continue; // replaced at the moment of its download: no `as_of` can select it
             }
             let (first, last) = (one.window.from / HOUR, one.window.to / HOUR);
             let known = (first..last).filter(|hour| model(&answers, *hour, one.replaced.0 - 1).close().is_some());
@@ -224,7 +224,7 @@ fn a_replacement_that_stops_anywhere_loses_nothing() {
         look(&archive);
         drop(key_writer(&archive));
         look(&archive);
-        // Asked again, all is as if nothing had happened but for a vintage that is told twice.
+        // After downloading again, the only difference is a vintage that is listed twice.
         let ask = [window(0, 2), window(MONTH, MONTH + 2)];
         key_writer(&archive).commit(&ask, &closes(&[1, MONTH], 0.25), UnixMicros(AT + 10)).unwrap();
         assert_eq!(closes_as_of(&archive, window(0, 2), AT + 9).unwrap().len(), 2);
@@ -392,7 +392,7 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     std::fs::write(&file, rotten).unwrap();
     assert!(archive.read(&key(), window(0, 2)).is_err());
     std::fs::write(&file, written).unwrap();
-    // Since nobody noted when they were asked, buckets count from their close.
+    // Since the time of their download was not recorded, buckets count from their close.
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF).unwrap().len(), 2);
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF - 1), Err(vec![window(1, 2)]));
     key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), UnixMicros(AT)).unwrap();

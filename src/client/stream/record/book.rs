@@ -1,11 +1,11 @@
-//! States of a book as changes: a snapshot at the beginning of each file, then the levels that differ.
+//! Records books as changes: a snapshot at the start of each file, then the levels that changed.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::row_prefix::RowPrefix;
 
-/// The book as a file tells it so far: amounts by price.
+/// The book as recorded so far: amounts by price.
 pub(super) struct Sides {
     bids: HashMap<u64, f64>,
     asks: HashMap<u64, f64>,
@@ -16,7 +16,7 @@ impl Sides {
         Self { bids: levels(bids), asks: levels(asks) }
     }
 
-    /// Writes what changed, and tells how many rows that are.
+    /// Writes the changes; returns the number of rows.
     pub(super) fn changes(&mut self, bids: &[f64], asks: &[f64], begin: &RowPrefix<'_>, out: &mut String) -> u64 {
         let now = Self::of(bids, asks);
         let mut rows = 0;
@@ -40,8 +40,8 @@ impl Sides {
     }
 }
 
-/// Writes the whole book, and tells how many rows that are. A snapshot right behind another would add to it: between the two
-/// stands a change, of a level that the new one has.
+/// Writes the complete book; returns the number of rows. A snapshot directly after another would be read as its
+/// continuation, so a change of one of the new levels is written between them.
 pub(super) fn snapshot(
     bids: &[f64],
     asks: &[f64],
@@ -61,7 +61,7 @@ pub(super) fn snapshot(
     rows
 }
 
-/// Whether a row is of a snapshot.
+/// Whether a row belongs to a snapshot.
 pub(super) fn is_of_snapshot(line: &str) -> bool {
     line.rsplit(',').nth(3) == Some("true")
 }
@@ -71,6 +71,6 @@ fn levels(pairs: &[f64]) -> HashMap<u64, f64> {
 }
 
 fn row(begin: &RowPrefix<'_>, snapshot: bool, price: f64, amount: f64, side: &str, out: &mut String) -> u64 {
-    // Writing to a text cannot fail.
+    // Writing to a string cannot fail.
     u64::from(writeln!(out, "{begin},{snapshot},{price},{amount},{side}").is_ok())
 }

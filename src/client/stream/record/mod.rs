@@ -1,5 +1,5 @@
-//! A stream kept as it comes: days of raw dumps, in the layout that an ingest reads (docs/dumps.md), and beside them a file that
-//! tells from when on channels were open and what may be missing.
+//! Records a stream as raw dumps, a file a day, in the layout that the ingest reads (docs/dumps.md), with a log of when
+//! channels were open and where events may be missing.
 
 mod book;
 mod row_prefix;
@@ -27,16 +27,16 @@ use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
 use crate::protocol::stream::{Channel, ChannelKind};
 
-/// First line of the file that tells of the recording.
+/// First line of the recording's log.
 const ABOUT: &str = "{\"format\":\"marketpoints recording\",\"version\":1}\n";
-/// Files that are open at a time: a process may have a thousand or so in all.
+/// Most files open at a time: a process is often limited to about a thousand.
 const MOST_OPEN: usize = 200;
-/// Rows of a file whose ids are known when it is opened again.
+/// Number of rows at a file's end whose ids are read when it is opened again.
 const MOST_KNOWN: usize = 2_000;
-/// Longest exchange or symbol that becomes a folder's name, in bytes.
+/// Longest exchange or symbol that is used as a folder's name, in bytes.
 const LONGEST_NAME: usize = 200;
 
-/// Where an event goes.
+/// The file that an event belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct DayKey {
     dump: RecordedDump,
@@ -46,16 +46,16 @@ struct DayKey {
     day: UnixDay,
 }
 
-/// A day's file that is being written.
+/// A day's open file.
 struct Day {
     file: LinesFile,
     /// Rows that are not written yet.
     pending: String,
-    /// Ids of the last rows that were there when it was opened: whoever connects anew is sent them again.
+    /// Ids of the last rows when the file was opened, because a new connection replays recent events.
     known: HashSet<String>,
-    /// The book as the file tells it.
+    /// The book as recorded in the file.
     sides: Option<Sides>,
-    /// Whether a snapshot must not be the next row, which would only add to the one before.
+    /// Whether the next row must not be a snapshot, because it would be read as part of the one before.
     after_snapshot: bool,
     used: u64,
 }
@@ -68,12 +68,12 @@ struct RecorderState {
     left_out: u64,
 }
 
-/// Writes what streams send into a folder.
+/// Records streams into a folder.
 pub(super) struct Recorder {
     folder: PathBuf,
-    /// Rows tell when they came.
+    /// Clock for the rows' time of arrival.
     clock: SharedClock,
-    /// Symbols that are recorded, by exchange: a service that tells of others writes into none of their files.
+    /// Symbols that are recorded, by exchange: events of other markets are ignored.
     markets: HashMap<String, HashSet<String>>,
     state: Mutex<RecorderState>,
 }
@@ -82,7 +82,7 @@ impl Recorder {
     /// A recorder of these channels. Nothing is written yet.
     ///
     /// # Errors
-    /// A channel whose events are no raw data, or whose market cannot be a folder's name.
+    /// A channel whose events are no raw data, or whose exchange or symbol is not a valid folder name.
     pub(super) fn new<'a>(
         folder: &Path,
         channels: impl IntoIterator<Item = &'a Channel>,
@@ -112,12 +112,12 @@ impl Recorder {
         self.state().rows
     }
 
-    /// Events that could not become rows.
+    /// Events that could not be recorded.
     pub(super) fn left_out(&self) -> u64 {
         self.state().left_out
     }
 
-    /// Notes that channels are open from `time` on, by the service's clock.
+    /// Records that channels are open from `time` on, by the service's clock.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -126,7 +126,7 @@ impl Recorder {
         self.note(&json!({"opened": spelt(time), "channels": channels}))
     }
 
-    /// Notes what may be missing.
+    /// Records a gap.
     ///
     /// # Errors
     /// The folder cannot be written.
@@ -140,7 +140,7 @@ impl Recorder {
     /// Writes events, all rows of a file at once.
     ///
     /// # Errors
-    /// A file cannot be written, or is none of a recording's.
+    /// A file cannot be written, or is not one of a recording.
     pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
         let mut guard = self.state();
         let state = &mut *guard;
@@ -173,7 +173,7 @@ impl Recorder {
         self.markets.get(&key.exchange).is_some_and(|symbols| symbols.contains(&key.symbol))
     }
 
-    /// The file of a market and day, opened where it is not.
+    /// The file of a market and day, opened if needed.
     fn day<'a>(&self, state: &'a mut RecorderState, key: &DayKey) -> Result<&'a mut Day, ArchiveError> {
         state.turn += 1;
         let day = match state.days.entry(key.clone()) {
@@ -201,7 +201,7 @@ impl Recorder {
 }
 
 impl RecorderState {
-    /// Closes the files that were used longest ago, where too many are open.
+    /// If too many files are open, closes those that were used least recently.
     fn close_some(&mut self) {
         if self.days.len() > MOST_OPEN {
             let mut used: Vec<u64> = self.days.values().map(|day| day.used).collect();
@@ -228,7 +228,7 @@ impl Day {
         }
     }
 
-    /// Adds the rows of an event to those that wait, and tells how many.
+    /// Adds the rows of an event to the pending ones; returns their number.
     fn add(&mut self, key: &DayKey, row: &RecordedRow<'_>, now: UnixNanos) -> u64 {
         let DayKey { exchange, symbol, .. } = key;
         let begin = RowPrefix { exchange, symbol, time: row.time, now };
@@ -238,7 +238,7 @@ impl Day {
                 Some(sides) => sides.changes(bids, asks, &begin, &mut self.pending),
                 None => {
                     let rows = book::snapshot(bids, asks, self.after_snapshot, &begin, &mut self.pending);
-                    // An empty book has no rows, and so no beginning.
+                    // An empty book has no rows, and so cannot start a file.
                     self.sides = (rows > 0).then(|| Sides::of(bids, asks));
                     rows
                 }
@@ -248,7 +248,7 @@ impl Day {
     }
 }
 
-/// Where an event goes and what it says there; `None` for one that cannot be a row.
+/// The file and the row of an event; `None` if it cannot be a row.
 fn placed(event: &Event) -> Option<(DayKey, RecordedRow<'_>)> {
     let dump = ChannelKind::find(event.kind()).and_then(RecordedDump::of)?;
     let (exchange, symbol) = (event.exchange(), event.symbol());
@@ -258,7 +258,7 @@ fn placed(event: &Event) -> Option<(DayKey, RecordedRow<'_>)> {
     (is_name(exchange) && is_name(symbol)).then(|| (key(), row))
 }
 
-/// Whether a name can be a folder's and a field of a row.
+/// Whether a name can be used as a folder's name and as a field of a row.
 fn is_name(name: &str) -> bool {
     let fits = |letter: char| !letter.is_control() && !matches!(letter, '/' | '\\' | ',' | '"');
     !name.is_empty() && name.len() <= LONGEST_NAME && !name.starts_with('.') && name.chars().all(fits)

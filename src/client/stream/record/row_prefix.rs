@@ -1,15 +1,15 @@
-//! How every row of a dump begins.
+//! The first columns of every row of a dump.
 
 use std::fmt::{Display, Formatter, Result};
 
 use crate::clock::UnixNanos;
 
-/// Whose row it is, and from when.
+/// The columns.
 pub(super) struct RowPrefix<'a> {
     pub exchange: &'a str,
     pub symbol: &'a str,
     pub time: UnixNanos,
-    /// When the row came, by this machine's clock.
+    /// Time of arrival, by this machine's clock.
     pub now: UnixNanos,
 }
 

@@ -1,5 +1,5 @@
-//! Events as rows of dumps. The columns are those that an ingest reads, in an order of which a row that broke off lacks some:
-//! it is then a bad row, and never one with half a number.
+//! Events as rows of dumps. The columns are those that the ingest reads, in an order such that a truncated row lacks a
+//! column: it is then invalid, and never a row with half a number.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ const BOOK_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,is_snapshot
 const TICKER_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,funding_timestamp,funding_rate,\
                              predicted_funding_rate,open_interest,last_price,index_price,mark_price\n";
 
-/// A kind of dump that is recorded of a stream.
+/// A kind of dump that can be recorded from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum RecordedDump {
     Trades,
@@ -35,7 +35,7 @@ impl RecordedDump {
         ChannelKind::OpenInterest,
     ];
 
-    /// That of a channel; `None` for one that carries no raw data.
+    /// The kind for a channel; `None` if it carries no raw data.
     pub(super) const fn of(kind: ChannelKind) -> Option<Self> {
         match kind {
             ChannelKind::Trade => Some(Self::Trades),
@@ -69,9 +69,9 @@ impl RecordedDump {
     }
 }
 
-/// An event as a row, or several, of one time.
+/// The rows of an event, all with the same time.
 pub(super) struct RecordedRow<'a> {
-    /// When it happened; dumps have microseconds.
+    /// Time of the event; dumps have microseconds.
     pub(super) time: UnixNanos,
     pub(super) what: What<'a>,
 }
@@ -96,7 +96,7 @@ pub(super) enum What<'a> {
 }
 
 impl<'a> RecordedRow<'a> {
-    /// `None` for an event that lacks what its row needs.
+    /// `None` for an event without a field that its row needs.
     pub(super) fn of(dump: RecordedDump, event: &'a Event) -> Option<Self> {
         let time = event.time()?;
         let value = |name: &str| event.values.get(name).and_then(number);
@@ -109,7 +109,7 @@ impl<'a> RecordedRow<'a> {
                     _ => return None,
                 },
                 price: value("price")?,
-                // What is left out is 0 (service.md 7).
+                // An omitted amount is 0 (service.md 7).
                 amount: value("amount").unwrap_or(0.0),
             },
             RecordedDump::Tickers if event.kind() == ChannelKind::OpenInterest.spec().name => {
@@ -125,8 +125,8 @@ impl<'a> RecordedRow<'a> {
                     Some(_) => None,
                 };
                 let what = What::Book { bids: side("bids")?, asks: side("asks")? };
-                // The state that is sent at a moment holds what happened before it: it is the last of the bucket that ends
-                // there, and not the first of the next.
+                // A state sent at a moment describes what happened before it: it is the last of the bucket that ends
+                // there, not the first of the next.
                 return Some(Self { time: time.plus(-1_000), what });
             }
         };
@@ -135,9 +135,9 @@ impl<'a> RecordedRow<'a> {
 }
 
 impl What<'_> {
-    /// Writes the row, and tells how many that were.
+    /// Writes the row; returns the number of rows.
     pub(super) fn write(&self, begin: &RowPrefix<'_>, out: &mut String) -> u64 {
-        // Writing to a text cannot fail. Doubles are spelt so that they read back exactly.
+        // Writing to a string cannot fail. Doubles are written so that they are read back exactly.
         let written = match self {
             Self::Trade { id, side, price, amount } => writeln!(out, "{begin},{price},{amount},{side},{id}"),
             Self::Funding { rate, predicted } => {
@@ -145,7 +145,7 @@ impl What<'_> {
                 writeln!(out, "{begin},,{},{},,,,", spelt(rate), spelt(predicted))
             }
             Self::OpenInterest(value) => writeln!(out, "{begin},,,,{value},,,"),
-            Self::Book { .. } => return 0, // by the states before it: `book`
+            Self::Book { .. } => return 0, // depends on the states before it: see `book`
         };
         u64::from(written.is_ok())
     }
@@ -161,7 +161,7 @@ fn is_plain(text: &str) -> bool {
     text.len() <= 200 && text.chars().all(|one| !one.is_control() && one != ',' && one != '"')
 }
 
-/// A number, which may be spelt as a text.
+/// A number, which may be sent as a string.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

@@ -110,7 +110,7 @@ avx512! {
         (_mm512_div_pd(_mm512_cvtepu64_pd(mantissa), powers), failed | zeros | !fit)
     }
 
-    /// The same for whole numbers without a dot: their values, and which of them are something else.
+    /// The same for integers without a dot: their values, and which of them are something else.
     ///
     /// # Safety
     /// As for [`read`].

@@ -95,7 +95,7 @@ avx512! {
         Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, failed }
     }
 
-    /// The numbers, as [`decimal31::eight`] tells them; `None` when one of them is of another kind.
+    /// The numbers, as [`decimal31::eight`] returns them; `None` when one of them is of another kind.
     #[inline]
     pub(super) fn decimals(digits: &Digits20) -> Option<Decimals31> {
         let Digits20 { even, odd, up_to_dots: [even_dots, odd_dots], upper, length, power, mut failed } = *digits;

@@ -82,7 +82,7 @@ avx512! {
                 let place = out.as_mut_ptr().add(found);
                 let wide = |part: __m128i| _mm512_add_epi32(_mm512_cvtepu8_epi32(part), base);
                 _mm512_storeu_si512(place.cast(), wide(_mm512_castsi512_si128(offsets)));
-                // Rows with lists have more or less than sixteen, now and then: that would be a branch nobody foresees.
+                // Rows with lists have more or less than sixteen, now and then: that branch would be unpredictable.
                 if CLOSERS || count > 16 {
                     _mm512_storeu_si512(place.add(16).cast(), wide(_mm512_extracti32x4_epi32::<1>(offsets)));
                     if count > 32 {

@@ -1,4 +1,4 @@
-//! Eight whole numbers of at most four digits, such as the block numbers of a profile.
+//! Eight integers of at most four digits, such as the block numbers of a profile.
 
 use std::arch::x86_64::*;
 

@@ -63,7 +63,7 @@ struct LeftNumbers {
 /// What most numbers of a batch are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Size {
-    /// Perhaps whole numbers of a few digits.
+    /// Possibly integers of a few digits.
     Tiny,
     /// At most 16 bytes.
     Short,
@@ -248,7 +248,7 @@ avx512! {
         queue.starts[queue.length..whole].fill(any.0);
         queue.ends[queue.length..whole].fill(any.1);
         // SAFETY: `group` wrote the first `length` of each, and the rest of the last eight repeats the first of all. As many
-        // lanes as there are values are told, and each is one of `out`.
+        // lanes as there are values are passed, and each is one of `out`.
         unsafe {
             if !longs(bytes, queue.starts.as_ptr().cast(), 0, queue.ends.as_ptr().cast(), &mut values[..whole]) {
                 return false;
@@ -375,7 +375,7 @@ avx512! {
         true
     }
 
-    /// Reads eight times, and tells which are spelled otherwise or out of range.
+    /// Reads eight times; returns which are spelled otherwise or out of range.
     ///
     /// # Safety
     /// Eight of each, every end as for [`times`].
@@ -399,7 +399,7 @@ avx512! {
         }
     }
 
-    /// Eight whole numbers below 10^16 and which of them are something else.
+    /// Eight integers below 10^16, and which of them are something else.
     ///
     /// # Safety
     /// As for [`eight_times`].

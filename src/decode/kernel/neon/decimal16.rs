@@ -286,7 +286,7 @@ pub(in super::super) unsafe fn times(
     true
 }
 
-/// Reads four times, and tells which are spelled otherwise or out of range.
+/// Reads four times; returns which are spelled otherwise or out of range.
 ///
 /// # Safety
 /// As for [`Four::read`]; room for four.

@@ -65,7 +65,7 @@ fn masks<const ROWS: bool>(block: &[u8; BLOCK]) -> (u64, u64) {
     }
 }
 
-/// `LIST`: only up to the first that closes. `CLOSERS`: tells which these are. `ROWS`: what closes is the end of a line.
+/// `LIST`: only up to the first that closes. `CLOSERS`: marks these. `ROWS`: what closes is the end of a line.
 #[inline(always)]
 fn find<const LIST: bool, const CLOSERS: bool, const ROWS: bool>(
     bytes: &[u8],

@@ -210,7 +210,7 @@ unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
     }
 }
 
-/// Four whole numbers, and which of them are something else.
+/// Four integers, and which of them are something else.
 ///
 /// # Safety
 /// As for [`doubles`]; four of each.

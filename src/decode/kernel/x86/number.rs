@@ -79,7 +79,7 @@ unsafe fn short(end: *const u8, length: u32) -> Option<(u64, usize)> {
     }
 }
 
-/// A whole number of at most 16 digits that ends at the pointer.
+/// An integer of at most 16 digits that ends at the pointer.
 ///
 /// # Safety
 /// At least 36 readable bytes stand before the end, and the processor has SSE4.1.
