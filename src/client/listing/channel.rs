@@ -51,18 +51,6 @@ impl ListQuestion<String> for CategoryQuestion<'_> {
     }
 }
 
-/// The data type whose list tells whether there is what a kind of channels is of.
-fn data_type(kind: ChannelKind) -> DataType {
-    match kind {
-        ChannelKind::Trade | ChannelKind::TradeAgg => DataType::TradeAgg,
-        ChannelKind::BlockBookSnapshot => DataType::BlockBookSnapshotAgg,
-        ChannelKind::Liquidation => DataType::LiquidationAgg,
-        ChannelKind::FundingRate => DataType::FundingRateAgg,
-        ChannelKind::OpenInterest => DataType::OpenInterestAgg,
-        ChannelKind::VolumeProfileAgg => DataType::VolumeProfileAgg,
-    }
-}
-
 impl ClientInner {
     /// What the lists say of the channels of a stream, asked where they must be; at once, so that the wait is that of one.
     ///
@@ -95,7 +83,7 @@ impl ClientInner {
             let question = NameQuestion::of_market(data_type.spec().name, exchange, symbol);
             self.listings.names.ask(self, &question).await
         };
-        let wanted = data_type(kind);
+        let wanted = kind.spec().data_type;
         let said = ask(wanted).await;
         if wanted == DataType::TradeAgg || matches!(said, Ok(Listed::Yes | Listed::Unknown)) {
             return said;
