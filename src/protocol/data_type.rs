@@ -48,7 +48,7 @@ impl RawData {
     pub const ALL: [Self; 5] = [Self::Trades, Self::Books, Self::Liquidations, Self::FundingRates, Self::OpenInterest];
 }
 
-/// How a query of the type says what it is of (section 4.1, "Selection").
+/// Which parameters name the market or coin of a query of the type (section 4.1, "Selection").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// One exchange with rawSymbol, or exchanges with coin.
@@ -158,25 +158,25 @@ pub struct TypeSpec {
     pub method: &'static str,
     /// The raw data of a market that it is made of; `None` where it is not made of a market's.
     pub made_of: Option<RawData>,
-    /// Whether it is made of each trade or forced order by itself, which takes longer than sums by the minute.
+    /// Whether it is computed from single trades or forced orders, which takes longer than from sums by the minute.
     pub of_events: bool,
     /// Weight per started thousand points (section 8.3).
     pub cost: u32,
     /// Most points of one request (section 8.3).
     pub max_points: Points,
-    /// Bytes of a bucket of one market in an archive's files, as those of the demo market are: of a minute, an hour, a day.
+    /// Bytes of a bucket of one market in an archive's files, measured on the demo market: of a minute, an hour, a day.
     pub file_bytes: [f64; 3],
     /// Depth that costs nothing extra, for heatmaps (section 8.4); also the default of `maxDepth`.
     pub included_depth: Option<u32>,
     /// How a query selects.
     pub selection: Selection,
-    /// Whether a coin may stand without exchanges, which means all of them, where one market can be asked as well.
+    /// Whether a coin without exchanges, which means all of them, may be asked of a type that also goes by symbol.
     pub by_coin_alone: bool,
     /// Whether a query may go by normalizedSymbol (supplement 4).
     pub normalized_symbol: bool,
     /// Whether a time has one row. Token supply has one for each token of the coin.
     pub unique_times: bool,
-    /// Whether the client asks the flat form: levels that tell no sides are shorter in it.
+    /// Whether the client asks for the flat form, which is shorter for levels without sides.
     pub flat: bool,
     /// Parameters that it reads and not every type does, by their names in a URL (section 4.1).
     pub parameters: &'static [&'static str],

@@ -205,7 +205,7 @@ impl PointsQuery {
     }
 
     /// Whether the answer is a sum or mean over markets whose identity keeps only type, interval and side (supplement 2).
-    /// The liquidation heatmap is of a coin whatever is asked, and tells it (section 2.3).
+    /// The liquidation heatmap always covers one coin, and its identity names it (section 2.3).
     pub fn is_aggregated(&self) -> bool {
         let of_coin = || DataType::find(&self.data_type).is_some_and(|one| one.spec().selection == Selection::CoinOnly);
         self.group_by.is_some() && !of_coin()
