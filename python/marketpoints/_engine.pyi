@@ -161,16 +161,11 @@ class Query:
     def __new__(
         cls,
         data_type: str,
-        exchanges: Sequence[str] = ...,
-        symbols: Sequence[str] = ...,
         arguments: Sequence[tuple[str, str]] = ...,
         *,
         start: float | None = None,
         end: float | None = None,
         period: int | None = None,
-        coins: Sequence[str] = ...,
-        token_names: Sequence[str] = ...,
-        block_sizes: Sequence[float] = ...,
         include_forming: bool = False,
         extra: Sequence[tuple[str, str]] = ...,
         max_weight: int | None = None,
@@ -794,7 +789,10 @@ def gather(values: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> np
     """The values of the rows at ``places``, NaN at -1: float64 (places,)."""
 
 def points_parameters() -> list[tuple[str, str, str]]:
-    """The arguments of a points query: name, kind (``text texts flag whole number``), meaning (section 4.1)."""
+    """The arguments of a points query (section 4.1): name, what it takes, meaning.
+
+    It takes a ``text``, ``flag``, ``whole`` or ``number``, or several ``texts`` or ``numbers``.
+    """
 
 def contract_usd(exchange: str, raw_symbol: str) -> float | None:
     """USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin."""

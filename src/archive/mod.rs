@@ -1,4 +1,22 @@
 //! Parquet files that are written atomically, and archives of points made of them, on disk or in an object store.
+//!
+//! ```
+//! use marketpoints::archive::{Table, read_metadata, read_parquet, write_parquet};
+//! use marketpoints::columns::Column;
+//!
+//! # let folder = std::env::temp_dir().join(format!("marketpoints-doc-parquet-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let path = folder.join("prices.parquet");
+//! let table: Table = vec![
+//!     ("time".to_owned(), Column::Time(vec![0, 60_000_000_000])),
+//!     ("price".to_owned(), Column::Float(vec![1.5, f64::INFINITY])),
+//! ];
+//! write_parquet(&path, &table, &vec![("of".to_owned(), "an example".to_owned())])?;
+//! assert_eq!(read_parquet(&path)?.0, table); // its checksum fits, or this is an error
+//! assert!(read_metadata(&path)?.contains(&("of".to_owned(), "an example".to_owned())));
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod arrow_table;
 mod atomic_file;

@@ -291,10 +291,10 @@ pub(super) fn intervals() -> Vec<(&'static str, &'static str, i64)> {
     INTERVALS.iter().map(|row| (row.name, row.short, row.seconds)).collect()
 }
 
-/// The arguments of a points query: name, kind, meaning.
+/// The arguments of a points query: name, what it takes, meaning.
 #[pyfunction]
 pub(super) fn points_parameters() -> Vec<(&'static str, &'static str, &'static str)> {
-    PARAMETERS.iter().filter_map(|row| Some((row.argument?, row.kind.name(), row.about))).collect()
+    PARAMETERS.iter().filter_map(|row| Some((row.argument?, row.argument_kind(), row.about))).collect()
 }
 
 /// The USD value of a unit of amount on an inverse market; None for a market whose amounts are in coin.

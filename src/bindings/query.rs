@@ -17,35 +17,30 @@ pub(super) struct Query(pub(super) PointsRequests);
 
 #[pymethods]
 impl Query {
-    /// `arguments` are those of the protocol's table except the window's and those that may be lists, each as text.
+    /// `arguments` are those of the protocol's table except the window's, as text; one that is a list comes once for each
+    /// value.
     #[new]
     #[pyo3(signature = (
-        data_type, exchanges = Vec::new(), symbols = Vec::new(), arguments = Vec::new(), *, start = None, end = None,
-        period = None, coins = Vec::new(), token_names = Vec::new(), block_sizes = Vec::new(), include_forming = false,
+        data_type, arguments = Vec::new(), *, start = None, end = None, period = None, include_forming = false,
         extra = Vec::new(), max_weight = None, open_window = false
     ))]
     fn new(
         py: Python<'_>,
         data_type: String,
-        exchanges: Vec<String>,
-        symbols: Vec<String>,
         arguments: Vec<(String, String)>,
         start: Option<f64>,
         end: Option<f64>,
         period: Option<i64>,
-        coins: Vec<String>,
-        token_names: Vec<String>,
-        block_sizes: Vec<f64>,
         include_forming: bool,
         extra: Vec<(String, String)>,
         max_weight: Option<u64>,
         open_window: bool,
     ) -> PyResult<Self> {
         let max_weight = max_weight.map(Weight);
-        let query = PointsQuery { data_type, exchanges, extra, ..PointsQuery::default() };
+        let query = PointsQuery { data_type, extra, ..PointsQuery::default() };
         let mut asked = PointsArguments { query, start, end, period, include_forming, max_weight, open_window };
-        let subjects = Subjects { symbols, coins, token_names, block_sizes };
-        let set = arguments.iter().try_for_each(|(argument, value)| asked.set(argument, value));
+        let mut subjects = Subjects::default();
+        let set = arguments.iter().try_for_each(|(argument, value)| asked.add(&mut subjects, argument, value));
         let requests = set.and_then(|()| PointsRequests::new(&asked, &subjects));
         requests.map(Self).map_err(|error| from_client(py, error))
     }

@@ -12,22 +12,22 @@ use crate::protocol::Weight;
 
 /// How long a place in the line is kept for somebody who does not ask again.
 const PLACE_KEPT: i64 = 3 * SECOND;
-/// How long a request counts as under way when nobody tells its end: its process is gone.
+/// How long a request counts as under way when nobody reports its end: its process is gone.
 const LONGEST_FLIGHT: i64 = 300 * SECOND;
-/// Longest that a request is taken to need on its way to the service.
+/// Longest time that a request is assumed to take on its way to the service.
 const LONGEST_WAY: Duration = Duration::from_secs(2);
 /// Pause before asking again behind somebody whose turn it is already.
 const NEXT_TURN: Duration = Duration::from_millis(2);
 /// Longest pause that is kept. A service that asks for more has nothing left for its day, and is asked again after this.
 pub const LONGEST_PAUSE: i64 = 600 * SECOND;
-/// Longest line and most requests under way that are believed of what was read.
+/// Longest line and most requests under way that a stored account may have; more is damage.
 const MOST_ENTRIES: usize = 10_000;
 
 /// The shared state of a budget. All times are of one clock.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     bucket: Option<Bucket>,
-    /// Whether the limits are the service's own word, which stands above a tier's row of the table.
+    /// Whether the service sent the limits; they take precedence over a tier's row of the table.
     limits_told: bool,
     /// Nobody sends before this time: the service said 429.
     paused_until: UnixNanos,
@@ -43,7 +43,7 @@ pub struct Account {
 struct DaySpent {
     /// When the service answers again, by its own word.
     until: UnixNanos,
-    /// Nobody asks before; then one looks whether it still holds.
+    /// Nobody asks before; then one request finds out whether it still holds.
     believed_until: UnixNanos,
 }
 
@@ -109,7 +109,7 @@ impl Account {
         self.bucket.as_ref().map(Bucket::limits)
     }
 
-    /// Takes over the limits of a tier. What the service itself told stands above them.
+    /// Takes over the limits of a tier, unless the service has sent its own.
     pub fn assume(&mut self, limits: Limits, now: UnixNanos) {
         if !self.limits_told {
             self.set_limits(limits, now);
@@ -156,7 +156,7 @@ impl Account {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
         // What was forgotten meanwhile is old news.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
-        // Of one that was forgotten nobody knows the minute, and it is long over.
+        // The minute of a forgotten one is unknown, and long over.
         let taken = flight.as_ref().map_or(UnixNanos(i64::MIN), |flight| flight.taken);
         let started = flight.is_some_and(|flight| flight.starts_refill);
         if let Some(bucket) = self.bucket.as_mut().filter(|_| started) {
@@ -302,7 +302,7 @@ impl Account {
         if weight == Weight::ZERO || ahead == Weight::ZERO {
             return bucket.try_take(weight, now);
         }
-        // What can never fit is told at once, wherever it stands in the line.
+        // What can never fit is refused at once, wherever it stands in the line.
         match bucket.wait(weight, now) {
             Ok(_) | Err(Refusal::Wait(_)) => {
                 Err(Refusal::Wait(bucket.refill(ahead.saturating_add(weight), now).max(NEXT_TURN)))

@@ -38,7 +38,7 @@ impl From<&TierSpec> for Limits {
 }
 
 impl Limits {
-    /// Limits known only by their rate: the burst is twice the rate, and a tier's rate tells its daily cap (section 8.1).
+    /// Limits known only by their rate: the burst is twice the rate, and the daily cap is that of the tier with this rate (section 8.1).
     pub fn of_rate(per_minute: u32) -> Self {
         let tier = TIERS.iter().find(|tier| tier.weight_per_minute == per_minute);
         let burst = Weight::from(per_minute.saturating_mul(2));
@@ -121,7 +121,7 @@ impl Bucket {
         self.refund_of(weight, now, now);
     }
 
-    /// The same of a weight that was taken at `taken`: what was spent since in another minute, or on another day, stays.
+    /// The same for a weight taken at `taken`: what was spent since in another minute, or on another day, stays.
     pub fn refund_of(&mut self, weight: Weight, taken: UnixNanos, now: UnixNanos) {
         self.advance(now);
         self.level = (self.level + i128::from(weight.0) * UNITS).min(self.capacity());
@@ -192,7 +192,7 @@ impl Bucket {
         self.level = if latest { level } else { self.level.min(level) };
     }
 
-    /// Lowers the level to what a refusal tells: `weight` did not fit, and does after `wait` at the earliest.
+    /// Lowers the level to what a refusal implies: `weight` did not fit, and does after `wait` at the earliest.
     pub fn observe_refusal(&mut self, weight: Weight, wait: Duration, now: UnixNanos) {
         self.advance(now);
         let refilled =

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::UnixNanos;
 use crate::protocol::Weight;
 
-/// Spends in the order of their times, with their sum at hand: a service tells it with every answer,
+/// Spends in the order of their times, with their sum at hand: a service sends it with every answer,
 /// and a busy minute has hundreds of thousands.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "VecDeque<(UnixNanos, Weight)>", into = "VecDeque<(UnixNanos, Weight)>")]

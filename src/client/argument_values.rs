@@ -2,54 +2,38 @@
 //! is refused before it is planned.
 
 use super::error::ClientError;
+use crate::protocol::PointsQuery;
 use crate::protocol::discovery::TENORS;
-use crate::protocol::grid::BLOCK_MINUTES;
-use crate::protocol::query::Spelling;
+use crate::protocol::grid::{SESSION_PREFIX, TPO_SESSIONS, TpoSession};
 use crate::protocol::suggest::{did_you_mean, hint};
-use crate::protocol::{DataType, PointsQuery};
-
-/// Prefix of the sessions' wire names.
-const SESSION: &str = "TPO_SESSION_";
-const SESSIONS: [&str; 3] = ["daily", "weekly", "monthly"];
 
 /// The wire name of a session, from its short name such as `daily` or from a wire name, known or not.
 ///
 /// # Errors
 /// For anything else, with a suggestion.
 pub(super) fn session(name: &str) -> Result<String, ClientError> {
-    if SESSIONS.contains(&name) {
-        return Ok(format!("{SESSION}{}", name.to_uppercase()));
+    let known = TPO_SESSIONS.iter();
+    if let Some(session) = known.clone().find(|session| session.short == name) {
+        return Ok(session.name.to_owned());
     }
-    if let Some(rest) = name.strip_prefix(SESSION) {
-        let known = SESSIONS.iter().map(|known| known.to_uppercase());
-        let slip = known.into_iter().find(|known| known != rest && strsim::osa_distance(known, rest) <= 2);
+    if name.starts_with(SESSION_PREFIX) {
+        let slip = known.clone().find(|known| known.name != name && strsim::osa_distance(known.name, name) <= 2);
         return match slip {
             None => Ok(name.to_owned()),
-            Some(meant) => {
-                Err(ClientError::invalid(format!("session {name:?} is not known; did you mean {SESSION}{meant}?")))
+            Some(TpoSession { name: meant, .. }) => {
+                Err(ClientError::invalid(format!("session {name:?} is not known; did you mean {meant}?")))
             }
         };
     }
-    let near = match name.to_lowercase().as_str() {
-        "day" | "1d" | "d" => did_you_mean("daily"),
-        "week" | "1w" | "w" => did_you_mean("weekly"),
-        "month" | "1m" | "m" => did_you_mean("monthly"),
-        other => hint(other, SESSIONS),
-    };
-    let all = SESSIONS.join(", ");
-    Err(ClientError::invalid(format!("session {name:?} is not one of {all}, nor a wire name {SESSION}…{near}")))
+    let shorts = TPO_SESSIONS.map(|session| session.short);
+    let meant = known.clone().find(|session| session.is_meant_by(name));
+    let near = meant.map_or_else(|| hint(&name.to_lowercase(), shorts), |session| did_you_mean(session.short));
+    let all = shorts.join(", ");
+    Err(ClientError::invalid(format!("session {name:?} is not one of {all}, nor a wire name {SESSION_PREFIX}…{near}")))
 }
 
-/// Refuses unknown block lengths, and misspelt tenors. Unknown tenors pass, because the service may add some.
-pub(super) fn check_values(query: &PointsQuery) -> Result<(), ClientError> {
-    let profile = DataType::find(&query.data_type) == Some(DataType::TpoAgg);
-    if let Some(minutes) = query.block_minutes.filter(|minutes| profile && !BLOCK_MINUTES.contains(minutes)) {
-        let all = BLOCK_MINUTES.map(|minutes| minutes.to_string()).join(", ");
-        return Err(ClientError::invalid(format!(
-            "{} is not one of {all}",
-            Spelling::caller().given("block_minutes", minutes)
-        )));
-    }
+/// Refuses misspelt tenors. Unknown tenors pass, because the service may add some.
+pub(super) fn check_tenor(query: &PointsQuery) -> Result<(), ClientError> {
     match query.tenor.as_deref().and_then(|given| meant_tenor(given).map(|meant| (given, meant))) {
         None => Ok(()),
         Some((given, meant)) => {

@@ -1,5 +1,32 @@
 //! The client: computes the exact cost of a call before sending, paces itself by the shared token bucket, retries where
 //! possible, and never returns a partial answer as a complete one. Async; the bindings add the blocking version.
+//!
+//! ```
+//! use marketpoints::client::{Client, Config, PointsArguments, PointsRequest, PointsRequests, Registry, Subjects};
+//! use marketpoints::clock::UnixSecond;
+//! use marketpoints::protocol::{Points, PointsQuery, Tier, Weight};
+//!
+//! let config = Config { tier: Some(Tier::Advanced), ..Config::new("key", "https://service.example") };
+//! let client = Client::new(&config, &Registry::default())?;
+//! let query = PointsQuery::of_market("TRADE_AGG", "BYBIT", "BTCUSDT", "1m");
+//! let arguments = PointsArguments { query, period: Some(90 * 86_400), ..PointsArguments::default() };
+//!
+//! // A plan sends nothing: 90 days of minutes are more than one request may have (section 8.3).
+//! let now = UnixSecond(1_776_880_800).nanos(); // 2026-04-22T18:00:00Z
+//! let plan = client.plan(&PointsRequest::new(arguments.clone())?, now)?;
+//! assert_eq!((plan.requests.len(), plan.points(), plan.weight()), (2, Points(129_600), Weight(130)));
+//!
+//! // Several symbols are one call: `client.points_all(&both, now, None).await` would fetch them within one budget.
+//! let subjects = Subjects { symbols: vec!["BTCUSDT".into(), "ETHUSDT".into()], ..Subjects::default() };
+//! let both = PointsRequests::new(&arguments, &subjects)?;
+//! assert_eq!(client.plan_all(&both, now)?.weight(), Weight(260));
+//!
+//! // What cannot be right is refused before it costs anything.
+//! let slip = PointsQuery::of_market("TRADE_AGG", "BYBTI", "BTCUSDT", "1m");
+//! let refused = PointsRequest::new(PointsArguments { query: slip, ..arguments }).unwrap_err();
+//! assert!(refused.to_string().contains("did you mean BYBIT?"));
+//! # Ok::<(), marketpoints::client::ClientError>(())
+//! ```
 
 mod address;
 mod analytics;

@@ -7,18 +7,10 @@ use super::error::ClientError;
 use super::request::{PointsArguments, PointsRequest};
 use crate::clock::UnixNanos;
 use crate::columns::Series;
-use crate::protocol::query::Spelling;
+use crate::protocol::query::{Several, Spelling};
 use crate::protocol::{PointsQuery, Selection, SeriesId, Tier, Weight};
 
-/// The arguments that may be lists. Lists are paired by position; a single value goes with every entry of the others.
-#[derive(Debug, Clone, Default)]
-#[allow(missing_docs)] // as in `PointsQuery`
-pub struct Subjects {
-    pub symbols: Vec<String>,
-    pub coins: Vec<String>,
-    pub token_names: Vec<String>,
-    pub block_sizes: Vec<f64>,
-}
+pub use crate::protocol::query::Subjects;
 
 /// A checked call: one request for points, or several that differ only in exchange, symbol or coin.
 #[derive(Debug, Clone)]
@@ -39,19 +31,13 @@ impl PointsRequests {
     /// # Errors
     /// As [`PointsRequest::new`]; also for lists that cannot be paired.
     pub fn new(arguments: &PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
-        let Subjects { symbols, coins, token_names, block_sizes } = subjects;
         let request = |exchanges: &[String], place: usize| {
-            let query = PointsQuery {
-                exchanges: exchanges.to_vec(),
-                raw_symbol: paired(symbols, place),
-                coin: paired(coins, place),
-                token_name: paired(token_names, place),
-                block_size: paired(block_sizes, place),
-                ..arguments.query.clone()
-            };
-            PointsRequest::new(PointsArguments { query, ..arguments.clone() })
+            let query = PointsQuery { exchanges: exchanges.to_vec(), ..arguments.query.clone() };
+            PointsRequest::new(PointsArguments { query: subjects.at(place, query), ..arguments.clone() })
         };
-        let count = symbols.len().max(coins.len()).max(1);
+        let of_subjects = subjects.lists().filter(|(_, several, _)| *several == Several::Subject);
+        let count = of_subjects.map(|(_, _, given)| given).max().unwrap_or(0).max(1);
+        let symbols = &subjects.symbols;
         let apart = arguments.query.exchanges.len() > 1 && !symbols.is_empty() && arguments.query.group_by.is_none();
         let alone = &arguments.query.exchanges[..arguments.query.exchanges.len().min(1)];
         // Errors that do not depend on the lists come first, such as a symbol and a coin where the type takes one of
@@ -137,34 +123,27 @@ impl From<PointsRequest> for PointsRequests {
     }
 }
 
-/// The entry at an index of a list, or the only entry.
-fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
-    if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
-}
-
 fn check_pairs(subjects: &Subjects, count: usize) -> Result<(), ClientError> {
     let (refuse, asker) = (|what: String| Err(ClientError::invalid(what)), Spelling::caller());
-    let Subjects { symbols, coins, token_names, block_sizes } = subjects;
-    if coins.len() > 1 && !symbols.is_empty() && symbols.len() != coins.len()
-        || symbols.len() > 1 && coins.len() > 1 && symbols.len() != coins.len()
-    {
-        let (symbols, coins) = (symbols.len(), coins.len());
+    let (symbols, coins) = (subjects.symbols.len(), subjects.coins.len());
+    if coins > 1 && symbols > 0 && symbols != coins {
         return refuse(format!("symbols and coins pair by position: {symbols} and {coins} do not; give one for each"));
     }
-    if token_names.len() > 1 && token_names.len() != count || token_names.len() == 1 && count > 1 {
-        let names = token_names.len();
-        return refuse(format!(
-            "{} goes with {} by position: {names} for {count}; give one for each",
-            asker.argument("token_name"),
-            asker.argument("coin")
-        ));
-    }
-    if block_sizes.len() > 1 && block_sizes.len() != count {
-        let sizes = block_sizes.len();
-        return refuse(format!(
-            "{} is one for all or one for each: there are {sizes} for {count}",
-            asker.argument("block_size")
-        ));
+    let subject = if symbols == 0 { "coin" } else { "rawSymbol" };
+    for (wire, several, given) in subjects.lists() {
+        let name = asker.parameter(wire);
+        match several {
+            Several::Each if given > 1 && given != count || given == 1 && count > 1 => {
+                let subject = asker.parameter(subject);
+                return refuse(format!(
+                    "{name} goes with {subject} by position: {given} for {count}; give one for each"
+                ));
+            }
+            Several::AllOrEach if given > 1 && given != count => {
+                return refuse(format!("{name} is one for all or one for each: there are {given} for {count}"));
+            }
+            Several::Subject | Several::Each | Several::AllOrEach => {}
+        }
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! A user's request, checked against the table before anything is sent, and its window at a moment (service.md 4.1,
 //! supplement 4).
 
-use super::argument_values::{check_values, session};
+use super::argument_values::{check_tenor, session};
 use super::error::{ClientError, ErrorKind};
 use super::tiers::own_tier;
 use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::Spelling;
+use crate::protocol::query::{Spelling, Subjects};
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
@@ -38,9 +38,25 @@ impl PointsArguments {
     /// # Errors
     /// [`super::ErrorKind::InvalidRequest`] for an unknown argument or value.
     pub fn set(&mut self, argument: &str, value: &str) -> Result<(), ClientError> {
-        let refused = |error: ParamError| ClientError::invalid(format!("{} {}", error.name, error.problem));
-        self.query.set_argument(argument, value).map_err(refused)
+        self.query.set_argument(argument, value).map_err(|error| misread(&error))
     }
+
+    /// As [`set`](Self::set); what a call may give several of is added to `subjects`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add(&mut self, subjects: &mut Subjects, argument: &str, value: &str) -> Result<(), ClientError> {
+        if subjects.add_argument(argument, value).map_err(|error| misread(&error))? {
+            Ok(())
+        } else {
+            self.set(argument, value)
+        }
+    }
+}
+
+fn misread(error: &ParamError) -> ClientError {
+    let name = Spelling::caller().argument(&error.name);
+    ClientError::invalid(format!("{} {}", name.trim_end_matches('='), error.problem))
 }
 
 /// A checked request for points.
@@ -108,7 +124,7 @@ impl PointsRequest {
             query.validate_meaning(spec, Spelling::caller()).map_err(broken)?;
             query.validate(spec, Spelling::caller()).map_err(broken)?;
         }
-        check_values(&query)?;
+        check_tenor(&query)?;
         let (start, end, period) = (arguments.start, arguments.end, arguments.period);
         if !arguments.open_window || start.is_some() || period.is_some() {
             check_window(start, end, period)?;

@@ -27,7 +27,7 @@ const COMPARED: usize = 64;
 /// Sorts the rows by time and drops equal duplicates.
 ///
 /// Rows of one time that differ only in fields that the type's table does not know are all kept. In a field that it knows
-/// they must agree: there is no telling which of two prices is right. Rows without a time come first.
+/// they must agree: nothing says which of two prices is right. Rows without a time come first.
 ///
 /// `unique` is false for types that hold several rows per time (token supply, one per chain): those are only sorted.
 pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
@@ -89,8 +89,8 @@ pub struct Contradiction {
 }
 
 /// Joins the answers of a plan's requests: series of the same identity are appended in the order of the answers, then
-/// arranged. The order of the result is that of first appearance. The identity is the whole of it, fields included that
-/// this version does not know, in any order.
+/// arranged. The order of the result is that of first appearance. Identities are compared with the fields that this
+/// version does not know, in any order.
 pub fn join(answers: Vec<Vec<Series>>, unique: bool) -> Result<Vec<Series>, Contradiction> {
     let mut joiner = Joiner::default();
     for answer in answers {

@@ -135,7 +135,7 @@ pub fn stack(parts: &[RecordBatch], metadata: SchemaMetadata) -> Result<(SchemaR
     Ok((schema, batches))
 }
 
-/// Whether data of the first schema can be told as the second: the same names, and kinds of the same family.
+/// Whether data of the first schema can be cast to the second: the same names, and kinds of the same family.
 ///
 /// # Errors
 /// It cannot; the message says why.
@@ -157,7 +157,7 @@ fn type_can_become(own: &Field, wanted: &Field) -> Result<(), ArrowError> {
         Dictionary, FixedSizeList, LargeList, LargeListView, LargeUtf8, List, ListView, RunEndEncoded, Struct,
         Timestamp, Utf8, Utf8View,
     };
-    /// The values of a column that tells them by codes or by runs.
+    /// The values of a column that stores them as codes or as runs.
     fn plain(kind: &DataType) -> &DataType {
         match kind {
             Dictionary(_, values) => plain(values),

@@ -131,7 +131,7 @@ impl Column {
     }
 
     /// Appends the rows of another column. Where the kinds differ, one that holds no value takes the other's kind; of two
-    /// that do, both become text. Where one of them is as it was sent, so is the whole.
+    /// that do, both become text. Where one of them holds values as they were sent, so does the result.
     pub fn append_any(&mut self, other: Self) {
         let unlike = std::mem::discriminant(self) != std::mem::discriminant(&other);
         let other = if let (true, Self::Raw(raw)) = (unlike, &other) {

@@ -1,8 +1,8 @@
-//! Columns that grow by whole stretches, which several threads fill at once.
+//! Columns that grow by a stretch of values at a time, which several threads fill at once.
 
 use super::pages;
 
-/// Values of which the first are there. Behind them is room: zeros at first.
+/// Values of which the first `filled` are set; behind them is room for more, zeros at first.
 #[derive(Debug)]
 pub(crate) struct Growing<T> {
     values: Vec<T>,
@@ -16,18 +16,18 @@ impl<T> Default for Growing<T> {
 }
 
 impl<T: Copy + Default> Growing<T> {
-    /// How many values are there.
+    /// How many values are set.
     pub(crate) fn len(&self) -> usize {
         self.filled
     }
 
-    /// The values that are there.
+    /// The values that are set.
     pub(crate) fn filled_mut(&mut self) -> &mut [T] {
         &mut self.values[..self.filled]
     }
 
-    /// Makes room for so many values more, of so many that are expected from now on: for those there is room at once, instead
-    /// of being moved each time that the column grows.
+    /// Makes room for `more` values, and at once for `expected` ones, so that the column is not moved each time that it
+    /// grows.
     pub(crate) fn reserve(&mut self, more: usize, expected: usize) {
         let ahead = self.filled + more.max(expected);
         if self.values.is_empty() {
@@ -40,12 +40,12 @@ impl<T: Copy + Default> Growing<T> {
         }
     }
 
-    /// The room that was made for so many values. What it holds is anybody's guess.
+    /// The room for the next `more` values, of unspecified content.
     pub(crate) fn room(&mut self, more: usize) -> &mut [T] {
         &mut self.values[self.filled..self.filled + more]
     }
 
-    /// Takes the first values of the room for filled.
+    /// Counts the first `more` values of the room as set.
     pub(crate) fn fill(&mut self, more: usize) {
         self.filled += more;
     }
@@ -55,7 +55,7 @@ impl<T: Copy + Default> Growing<T> {
         self.values[self.filled..].copy_within(from, to);
     }
 
-    /// The values that are there, and little room beside them.
+    /// The values that are set, with little spare capacity.
     pub(crate) fn finish(self) -> Vec<T> {
         let mut values = self.values;
         values.truncate(self.filled);

@@ -49,8 +49,8 @@ pub fn heatmap_from_levels(
     Ok(finish(id, timestamps, levels, split))
 }
 
-/// A heatmap to be told: in each snapshot the bids, as many as `split` says, and then the asks, each ascending. Where books
-/// are added up, or blocks are large, the sides overlap; they stay apart, so that both can be told.
+/// A heatmap to be sent: in each snapshot the bids, as many as `split` says, and then the asks, each ascending. Where books
+/// are added up, or blocks are large, the sides overlap; they stay apart, so that both can be sent.
 pub fn heatmap_of_sides(id: impl Into<Arc<SeriesId>>, timestamps: Vec<i64>, levels: List, split: Vec<i64>) -> Series {
     heatmap(id, timestamps, levels, split)
 }

@@ -41,7 +41,7 @@ pub(crate) fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn
     made.into_iter().filter_map(|one| one.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-/// Does some work on neighbouring stretches of `items` at once; it is told where each begins.
+/// Does some work on neighbouring stretches of `items` at once, with the place at which each begins.
 pub(super) fn in_stretches<T: Send>(items: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     let threads = threads(items.len());
     let length = items.len().div_ceil(threads).max(1);

@@ -6,7 +6,7 @@ use super::column::{Column, List};
 use super::series::{LEVELS, SPLIT, Series};
 use crate::protocol::{SeriesId, Shape};
 
-/// `split` of a snapshot whose boundary between bids and asks the wire does not tell.
+/// `split` of a snapshot whose boundary between bids and asks is not on the wire.
 pub(super) const UNKNOWN_SPLIT: i64 = -1;
 
 /// Levels that cannot be read.
@@ -68,8 +68,8 @@ impl Snapshots {
         self.levels.offsets.last().map_or(0, |offset| *offset as usize)
     }
 
-    /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend, as `ascend` tells, are sorted,
-    /// and then the boundary between the sides is lost.
+    /// Ends the open snapshot, whose first `bids` pairs are bids. Pairs that do not ascend, by `ascend`, are sorted, and then
+    /// the boundary between the sides is lost.
     pub fn close(&mut self, bids: Option<usize>, ascend: impl Fn(&[f64]) -> bool) {
         self.close_at(self.levels.values.len(), bids, ascend);
     }
@@ -157,8 +157,8 @@ impl FlatSnapshots {
         self.seen
     }
 
-    /// The levels so far, back to back. Values added to them are the next ones of the array, once [`Self::absorb`] is
-    /// told where they start.
+    /// The levels so far, back to back. Values added to them are the next ones of the array, once [`Self::absorb`] gets
+    /// the place where they start.
     pub fn values(&mut self) -> &mut Vec<f64> {
         self.snapshots.values()
     }
@@ -219,7 +219,7 @@ impl FlatSnapshots {
         }
     }
 
-    /// The heatmap, when every snapshot is whole.
+    /// The heatmap, when every snapshot is complete.
     pub fn finish(self, id: impl Into<Arc<SeriesId>>) -> Result<Series, LevelsError> {
         if self.state == FlatState::Count {
             return Ok(self.snapshots.finish(id, self.timestamps));

@@ -25,7 +25,7 @@ pub fn double(out: &mut Vec<u8>, value: f64) {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     if (1e-4..1e6).contains(&magnitude) {
-        short(out, text); // in this range the digits come plain, and whole numbers are gone above
+        short(out, text); // here the digits have no exponent, and whole numbers were written above
     } else {
         with_exponent(out, text);
     }
@@ -202,7 +202,7 @@ mod tests {
         }
     }
 
-    /// The rule said with the standard library: shortest digits from `{:e}`, the exponent padded, or `{}`.
+    /// The rule by the standard library: shortest digits from `{:e}`, the exponent padded, or `{}`.
     fn model(value: f64) -> String {
         let magnitude = value.abs();
         if magnitude == 0.0 || (1e-4..1e6).contains(&magnitude) {

@@ -32,8 +32,8 @@ pub fn points(series: &[Series], flatten: bool) -> Vec<u8> {
     points_in_parts(series, flatten).concat()
 }
 
-/// As [`points`], in pieces to be sent one after the other. A large body is spelt by several threads, a piece each, which
-/// are never copied together.
+/// As [`points`], in pieces to be sent one after the other. A large body is written by several threads, a piece each, which
+/// are not joined.
 pub fn points_in_parts(series: &[Series], flatten: bool) -> Vec<Vec<u8>> {
     let mut body = Body::default();
     body.out.reserve(512); // an identity

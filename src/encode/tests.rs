@@ -308,7 +308,7 @@ proptest! {
         back.iter().zip(&all).for_each(|(back, sent)| assert_same(back, sent));
     }
 
-    /// The flat form tells neither the boundary nor nanoseconds.
+    /// The flat form has neither the boundary nor nanoseconds.
     #[test]
     fn decode_reads_flat_heatmaps_back(columns in heatmap(3, true), start in 10_000_000i64..9_000_000_000) {
         let timestamps = (0..3).map(|row| (start + row) * SECOND).collect();

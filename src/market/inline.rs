@@ -8,18 +8,19 @@ use crate::protocol::{DataType, Interval, PointsQuery};
 /// Longest window, in seconds: two days of minute bars.
 const LONGEST: i64 = 2 * DAY;
 
-/// Shortest window, in seconds, that is much work where it is made of raw trades, and where it is made of minutes.
-const LONG_OF_TRADES: i64 = 2 * DAY;
+/// Shortest window, in seconds, that is much work where it is made of single trades or forced orders, and where it is
+/// made of minutes.
+const LONG_OF_EVENTS: i64 = 2 * DAY;
 const LONG_OF_MINUTES: i64 = 60 * DAY;
 
 /// Longest window, in seconds, and most buckets that are some milliseconds of work.
-const LIGHT_OF_TRADES: i64 = 3_600;
+const LIGHT_OF_EVENTS: i64 = 3_600;
 const LIGHT_OF_MINUTES: i64 = DAY;
 const LIGHT_BUCKETS: i64 = 60;
 
 /// How much of a market a query looks at, counted once for each exchange.
 struct QueryExtent {
-    of_trades: bool,
+    of_events: bool,
     seconds: i64,
     buckets: i64,
 }
@@ -28,11 +29,10 @@ struct QueryExtent {
 fn extent(query: &PointsQuery, now: UnixNanos) -> Option<QueryExtent> {
     let data_type = DataType::find(&query.data_type)?;
     let interval = query.interval.as_deref().and_then(Interval::find)?;
-    let of_trades = [DataType::TpoAgg, DataType::VolumeProfileAgg, DataType::VenueLiquidationAgg].contains(&data_type);
     let markets = if query.exchanges.is_empty() { 8 } else { query.exchanges.len() as i64 };
     let buckets = Buckets::new(interval, query, now);
     let seconds = buckets.window.seconds().saturating_mul(markets);
-    Some(QueryExtent { of_trades, seconds, buckets: seconds / interval.seconds.max(1) })
+    Some(QueryExtent { of_events: data_type.spec().of_events, seconds, buckets: seconds / interval.seconds.max(1) })
 }
 
 impl Market {
@@ -40,13 +40,13 @@ impl Market {
     /// asked, and for all of a coin's as eight.
     pub fn is_long(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now)
-            .is_some_and(|asked| asked.seconds > if asked.of_trades { LONG_OF_TRADES } else { LONG_OF_MINUTES })
+            .is_some_and(|asked| asked.seconds > if asked.of_events { LONG_OF_EVENTS } else { LONG_OF_MINUTES })
     }
 
     /// Whether [`Self::points`] takes some milliseconds: the window is short and holds few buckets, counted as there.
     pub fn is_light(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now).is_some_and(|asked| {
-            let longest = if asked.of_trades { LIGHT_OF_TRADES } else { LIGHT_OF_MINUTES };
+            let longest = if asked.of_events { LIGHT_OF_EVENTS } else { LIGHT_OF_MINUTES };
             asked.seconds <= longest && asked.buckets <= LIGHT_BUCKETS
         })
     }
@@ -56,8 +56,7 @@ impl Market {
     /// holds `now` is made of raw trades; other types look at more; what a gap is filled with, or a quote is worth, may have
     /// to be looked for.
     pub fn runs_inline(query: &PointsQuery, now: UnixNanos) -> bool {
-        let candles = [DataType::TradeSideAgnosticAgg, DataType::TradeAgg];
-        let plain = DataType::find(&query.data_type).is_some_and(|data_type| candles.contains(&data_type))
+        let plain = DataType::find(&query.data_type).is_some_and(|data_type| data_type.spec().is_candles())
             && query.exchanges.len() == 1
             && query.raw_symbol.is_some()
             && !query.gapfill

@@ -3,9 +3,6 @@
 
 use super::data_type::DataType;
 
-/// The types that `GET /v1/block-sizes` recommends a size for (section 4.2).
-const OF_LEVELS: [DataType; 2] = [DataType::BlockBookSnapshotAgg, DataType::TpoAgg];
-
 /// A block size that is no multiple of the recommended one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{size} is no multiple of {step}, which GET /v1/block-sizes recommends; the nearest that fits is {nearest}")]
@@ -15,9 +12,9 @@ pub struct BlockSizeMisfit {
     nearest: String,
 }
 
-/// Whether a size is recommended for a type, given by its wire name.
+/// Whether `GET /v1/block-sizes` recommends a size for a type, given by its wire name (section 4.2): where it reads one.
 pub fn has_block_size(data_type: &str) -> bool {
-    DataType::find(data_type).is_some_and(|data_type| OF_LEVELS.contains(&data_type))
+    DataType::find(data_type).is_some_and(|data_type| data_type.spec().reads("blockSize"))
 }
 
 /// Checks a block size (above 0) against the sizes that are recommended for the markets of a query: it must be a multiple of

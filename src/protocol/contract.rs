@@ -1,4 +1,4 @@
-//! Inverse contracts: markets whose amounts count contracts of a fixed worth in USD, not coins. Dumps tell the amounts as
+//! Inverse contracts: markets whose amounts count contracts of a fixed worth in USD, not coins. Dumps give the amounts as
 //! the venue does, and name no unit; the venues publish it.
 
 /// The inverse markets of one exchange.

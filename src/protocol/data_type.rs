@@ -48,7 +48,7 @@ impl RawData {
     pub const ALL: [Self; 5] = [Self::Trades, Self::Books, Self::Liquidations, Self::FundingRates, Self::OpenInterest];
 }
 
-/// How a query of the type says what it is of (section 4.1, "Selection").
+/// Which parameters name the market or coin of a query of the type (section 4.1, "Selection").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
     /// One exchange with rawSymbol, or exchanges with coin.
@@ -110,6 +110,21 @@ pub enum FieldKind {
     Rows(&'static [Field]),
 }
 
+/// What the values of finer buckets make of a column in the bucket that they fill (section 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fold {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// The least.
+    Least,
+    /// The greatest.
+    Most,
+    /// All of them, added up.
+    Sum,
+}
+
 /// One field of a point payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
@@ -121,6 +136,15 @@ pub struct Field {
     pub kind: FieldKind,
     /// Whether the specification leaves the kind open: then `kind` is the likeliest one, and any other is kept.
     pub open: bool,
+    /// How the buckets of a finer interval make it; `None` where they do not.
+    pub fold: Option<Fold>,
+}
+
+impl Field {
+    /// The same, made by finer buckets.
+    const fn by(self, fold: Fold) -> Self {
+        Self { fold: Some(fold), ..self }
+    }
 }
 
 /// One row of the table.
@@ -134,24 +158,28 @@ pub struct TypeSpec {
     pub method: &'static str,
     /// The raw data of a market that it is made of; `None` where it is not made of a market's.
     pub made_of: Option<RawData>,
+    /// Whether it is computed from single trades or forced orders, which takes longer than from sums by the minute.
+    pub of_events: bool,
     /// Weight per started thousand points (section 8.3).
     pub cost: u32,
     /// Most points of one request (section 8.3).
     pub max_points: Points,
-    /// Bytes of a bucket of one market in an archive's files, as those of the demo market are: of a minute, an hour, a day.
+    /// Bytes of a bucket of one market in an archive's files, measured on the demo market: of a minute, an hour, a day.
     pub file_bytes: [f64; 3],
     /// Depth that costs nothing extra, for heatmaps (section 8.4); also the default of `maxDepth`.
     pub included_depth: Option<u32>,
     /// How a query selects.
     pub selection: Selection,
-    /// Whether a coin may stand without exchanges, which means all of them, where one market can be asked as well.
+    /// Whether a coin without exchanges, which means all of them, may be asked of a type that also goes by symbol.
     pub by_coin_alone: bool,
     /// Whether a query may go by normalizedSymbol (supplement 4).
     pub normalized_symbol: bool,
     /// Whether a time has one row. Token supply has one for each token of the coin.
     pub unique_times: bool,
-    /// Whether the client asks the flat form: levels that tell no sides are shorter in it.
+    /// Whether the client asks for the flat form, which is shorter for levels without sides.
     pub flat: bool,
+    /// Parameters that it reads and not every type does, by their names in a URL (section 4.1).
+    pub parameters: &'static [&'static str],
     /// Whether `blockSize` is required.
     pub needs_block_size: bool,
     /// Whether there is one series per side.
@@ -170,13 +198,25 @@ pub struct TypeSpec {
     pub fields: &'static [Field],
 }
 
+impl TypeSpec {
+    /// Whether the type reads a parameter, by its name in a URL, that not every type does.
+    pub fn reads(&self, parameter: &str) -> bool {
+        self.parameters.contains(&parameter)
+    }
+
+    /// Whether it is candles: prices and volume of trades, one row a bucket.
+    pub fn is_candles(&self) -> bool {
+        self.made_of == Some(RawData::Trades) && self.shape == Shape::Table
+    }
+}
+
 const fn field(wire: &'static str, column: &'static str, kind: FieldKind) -> Field {
-    Field { wire, column, kind, open: false }
+    Field { wire, column, kind, open: false, fold: None }
 }
 
 /// A field whose kind section 2.3 does not state.
 const fn open(name: &'static str, kind: FieldKind) -> Field {
-    Field { wire: name, column: name, kind, open: true }
+    Field { wire: name, column: name, kind, open: true, fold: None }
 }
 
 /// The point's own timestamp.
@@ -186,21 +226,21 @@ pub const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
 pub const UNKNOWN_TYPE: &[Field] = &[Field { kind: FieldKind::OptionalTime, open: true, ..TIMESTAMP }];
 
 const CANDLE: &[Field] = &[
-    field("open", "open", FieldKind::Price),
-    field("high", "high", FieldKind::Price),
-    field("low", "low", FieldKind::Price),
-    field("close", "close", FieldKind::Price),
-    field("volume", "volume", FieldKind::Number),
+    field("open", "open", FieldKind::Price).by(Fold::First),
+    field("high", "high", FieldKind::Price).by(Fold::Most),
+    field("low", "low", FieldKind::Price).by(Fold::Least),
+    field("close", "close", FieldKind::Price).by(Fold::Last),
+    field("volume", "volume", FieldKind::Number).by(Fold::Sum),
     TIMESTAMP,
-    field("firstTimestamp", "first_timestamp", FieldKind::OptionalTime),
-    field("lastTimestamp", "last_timestamp", FieldKind::OptionalTime),
+    field("firstTimestamp", "first_timestamp", FieldKind::OptionalTime).by(Fold::First),
+    field("lastTimestamp", "last_timestamp", FieldKind::OptionalTime).by(Fold::Last),
 ];
-const LIQUIDATION: &[Field] = &[field("liquidations", "liquidations", FieldKind::Number), TIMESTAMP];
+const LIQUIDATION: &[Field] = &[field("liquidations", "liquidations", FieldKind::Number).by(Fold::Sum), TIMESTAMP];
 const FUNDING: &[Field] = &[
-    field("rateOpen", "rate_open", FieldKind::Optional),
-    field("rateHigh", "rate_high", FieldKind::Optional),
-    field("rateLow", "rate_low", FieldKind::Optional),
-    field("rateClose", "rate_close", FieldKind::Optional),
+    field("rateOpen", "rate_open", FieldKind::Optional).by(Fold::First),
+    field("rateHigh", "rate_high", FieldKind::Optional).by(Fold::Most),
+    field("rateLow", "rate_low", FieldKind::Optional).by(Fold::Least),
+    field("rateClose", "rate_close", FieldKind::Optional).by(Fold::Last),
     field("predictedOpen", "predicted_open", FieldKind::Optional),
     field("predictedHigh", "predicted_high", FieldKind::Optional),
     field("predictedLow", "predicted_low", FieldKind::Optional),
@@ -208,10 +248,10 @@ const FUNDING: &[Field] = &[
     TIMESTAMP,
 ];
 const OPEN_INTEREST: &[Field] = &[
-    field("open", "open", FieldKind::Optional),
-    field("high", "high", FieldKind::Optional),
-    field("low", "low", FieldKind::Optional),
-    field("close", "close", FieldKind::Optional),
+    field("open", "open", FieldKind::Optional).by(Fold::First),
+    field("high", "high", FieldKind::Optional).by(Fold::Most),
+    field("low", "low", FieldKind::Optional).by(Fold::Least),
+    field("close", "close", FieldKind::Optional).by(Fold::Last),
     TIMESTAMP,
 ];
 const PROFILE: &[Field] = &[field("profile", "profile", FieldKind::List), TIMESTAMP];
@@ -274,6 +314,7 @@ const BASE: TypeSpec = TypeSpec {
     name: "TRADE_SIDE_AGNOSTIC_AGG",
     method: "candles",
     made_of: Some(RawData::Trades),
+    of_events: false,
     cost: 1,
     max_points: Points(100_000),
     file_bytes: [25.0, 38.0, 46.0],
@@ -283,6 +324,7 @@ const BASE: TypeSpec = TypeSpec {
     normalized_symbol: false,
     unique_times: true,
     flat: false,
+    parameters: &[],
     needs_block_size: false,
     per_side: false,
     usd: true,
@@ -321,6 +363,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         method: "funding_rate",
         file_bytes: [24.0, 45.0, 78.0],
         made_of: Some(RawData::FundingRates),
+        parameters: &["transform.normalize.fundingInterval"],
         usd: false,
         group_by: Some(GroupBy::OpenInterestWeighted),
         fields: FUNDING,
@@ -340,6 +383,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         name: "VOLUME_PROFILE_AGG",
         method: "volume_profile",
         file_bytes: [24.0, 370.0, 810.0],
+        of_events: true,
         normalized_symbol: true,
         cost: 2,
         max_points: Points(20_000),
@@ -352,9 +396,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         name: "TPO_AGG",
         method: "tpo",
         file_bytes: [74.0, 860.0, 2_000.0],
+        of_events: true,
         by_coin_alone: true,
         cost: 5,
         max_points: Points(20_000),
+        parameters: &["blockSize", "tpoSession", "tpoBlockSizeMinutes"],
         shape: Shape::Tpo,
         fields: TPO,
         ..BASE
@@ -368,6 +414,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         cost: 10,
         max_points: Points(4_000),
         included_depth: Some(3_500),
+        parameters: &["blockSize", "maxDepth"],
         needs_block_size: true,
         shape: Shape::Heatmap,
         fields: BOOK,
@@ -379,11 +426,13 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         method: "liquidation_heatmap",
         file_bytes: [6.0, 230.0, 360.0],
         made_of: Some(RawData::Liquidations),
+        of_events: true,
         cost: 5,
         max_points: Points(5_000),
         included_depth: Some(1_500),
         selection: Selection::CoinOnly,
         flat: true,
+        parameters: &["maxDepth"],
         lowest_tier: Tier::Advanced,
         shape: Shape::Heatmap,
         fields: LEVELS,
@@ -396,6 +445,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [3.5, 14.0, 20.0],
         made_of: None,
         selection: Selection::OptionSummary,
+        parameters: &["tenor"],
         usd: false,
         group_by: None,
         lowest_tier: Tier::Advanced,
@@ -409,6 +459,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         file_bytes: [3.8, 14.5, 21.0],
         made_of: None,
         selection: Selection::OptionSummary,
+        parameters: &["tenor"],
         usd: false,
         group_by: None,
         lowest_tier: Tier::Advanced,
@@ -423,6 +474,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         made_of: None,
         selection: Selection::Token,
         unique_times: false,
+        parameters: &["tokenName"],
         usd: false,
         group_by: None,
         lowest_tier: Tier::Advanced,

@@ -9,5 +9,5 @@ pub const LIQUIDATIONS: &str = "liquidations";
 pub const TICKERS: &str = "derivative_ticker";
 /// Folder of changes of order books.
 pub const BOOK_CHANGES: &str = "incremental_book_L2";
-/// File beside these folders in which a recording tells its beginnings and its gaps.
+/// File beside these folders in which a recorder notes when it began and where it has gaps.
 pub const RECORDING: &str = "recording.jsonl";

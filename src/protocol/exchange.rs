@@ -21,7 +21,7 @@ pub struct Exchange {
     pub name: &'static str,
     /// What is traded there.
     pub venue: VenueKind,
-    /// Seconds between settlements of funding: dumps do not tell it.
+    /// Seconds between settlements of funding, which dumps do not contain.
     pub funding_seconds: i64,
     /// Whether symbols are bare coins, quoted in USD.
     pub bare_coins: bool,
@@ -132,7 +132,7 @@ pub fn contract_usd(exchange: &str, raw_symbol: &str) -> Option<f64> {
     Exchange::find(exchange)?.inverse?.worth(raw_symbol)
 }
 
-/// Names from this length on are told apart by more than two letters.
+/// From this length on, two edits make a slip; in shorter names one.
 const LONG: usize = 8;
 
 /// The known exchange that a name is a slip of; `None` for known names and for really unknown ones.

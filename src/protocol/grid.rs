@@ -3,9 +3,42 @@
 use super::interval::{INTERVALS, Interval};
 use crate::clock::{SECONDS_PER_DAY, Window};
 
+/// A session of a market profile.
+#[derive(Debug, Clone, Copy)]
+pub struct TpoSession {
+    /// Name on the wire.
+    pub name: &'static str,
+    /// Name that users give.
+    pub short: &'static str,
+    /// What it lasts, in a word.
+    lasts: &'static str,
+}
+
+/// What a session's name on the wire begins with.
+pub const SESSION_PREFIX: &str = "TPO_SESSION_";
+/// The sessions (section 4.1).
+pub const TPO_SESSIONS: [TpoSession; 3] = [
+    TpoSession { name: "TPO_SESSION_DAILY", short: "daily", lasts: "day" },
+    TpoSession { name: "TPO_SESSION_WEEKLY", short: "weekly", lasts: "week" },
+    TpoSession { name: "TPO_SESSION_MONTHLY", short: "monthly", lasts: "month" },
+];
+/// "As the interval".
+const UNSPECIFIED: &str = "TPO_SESSION_UNSPECIFIED";
 /// Wire names of the sessions; the last is "as the interval".
-pub const SESSIONS: [&str; 4] =
-    ["TPO_SESSION_DAILY", "TPO_SESSION_WEEKLY", "TPO_SESSION_MONTHLY", "TPO_SESSION_UNSPECIFIED"];
+pub const SESSIONS: [&str; 4] = [TPO_SESSIONS[0].name, TPO_SESSIONS[1].name, TPO_SESSIONS[2].name, UNSPECIFIED];
+
+impl TpoSession {
+    /// Whether a word is likely to mean it: `Week`, `1w`, `w`.
+    pub fn is_meant_by(&self, word: &str) -> bool {
+        let word = word.to_lowercase();
+        word == self.lasts || word.strip_prefix('1').unwrap_or(&word) == &self.lasts[..1]
+    }
+
+    fn grid(&self) -> BucketGrid {
+        let of_length = |row: &&Interval| row.name.eq_ignore_ascii_case(self.lasts);
+        INTERVALS.iter().find(of_length).map_or(BucketGrid::Month, BucketGrid::Every) // no interval lasts a month
+    }
+}
 
 /// Lengths of a market profile's blocks in minutes (sections 4.1 and 8.5).
 pub const BLOCK_MINUTES: [u32; 4] = [5, 30, 60, 240];
@@ -25,13 +58,9 @@ impl BucketGrid {
     /// The grid of a session's wire name; without one, or with it unspecified, that of the interval. `None` for a session
     /// that this version does not know.
     pub fn of(session: Option<&str>, interval: &'static Interval) -> Option<Self> {
-        let every = |name: &str| INTERVALS.iter().find(|row| row.name == name).map(Self::Every);
         match session {
-            None | Some("TPO_SESSION_UNSPECIFIED") => Some(Self::Every(interval)),
-            Some("TPO_SESSION_DAILY") => every("DAY"),
-            Some("TPO_SESSION_WEEKLY") => every("WEEK"),
-            Some("TPO_SESSION_MONTHLY") => Some(Self::Month),
-            Some(_) => None,
+            None | Some(UNSPECIFIED) => Some(Self::Every(interval)),
+            Some(name) => TPO_SESSIONS.iter().find(|row| row.name == name).map(TpoSession::grid),
         }
     }
 

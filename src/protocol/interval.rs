@@ -19,7 +19,8 @@ pub struct Interval {
 /// First Monday after the epoch: the week's anchor is not published, the local service uses Monday 00:00 UTC.
 const MONDAY: i64 = 4 * SECONDS_PER_DAY;
 
-/// Every interval the service is known to take. New ones pass through as open strings.
+/// Every interval the service is known to take. Others may stand in answers; a request for one is refused, because its
+/// weight is not known.
 pub const INTERVALS: [Interval; 8] = [
     Interval { name: "MINUTE", short: "1m", seconds: 60, anchor: 0 },
     Interval { name: "FIVE_MINUTES", short: "5m", seconds: 300, anchor: 0 },

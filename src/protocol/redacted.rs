@@ -1,6 +1,6 @@
 //! What a message may show of an argument beside which a key stands: it may be the key, in the wrong place.
 
-/// Texts up to it are shown whole: too short for a key.
+/// Texts up to this length are shown in full: too short for a key.
 const SHORT: usize = 7;
 /// Longest text that is shown where it looks like words.
 const LONGEST: usize = 32;

@@ -35,19 +35,19 @@ macro_rules! counted {
             /// None.
             pub const ZERO: Self = Self(0);
 
-            /// The sum, or the most that can be told.
+            /// The sum; the largest value where it overflows.
             #[must_use]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// What is left; none where the other is more.
+            /// What is left; zero where the other is more.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// So many times as much, or the most that can be told.
+            /// `times` as much; the largest value where it overflows.
             #[must_use]
             pub const fn saturating_mul(self, times: u64) -> Self {
                 Self(self.0.saturating_mul(times))

@@ -65,7 +65,7 @@ pub fn of(spec: &TypeSpec, demand: &Demand) -> Result<Weight, WeightError> {
     Ok(Weight(u64::try_from(total).unwrap_or(u64::MAX).max(1)))
 }
 
-/// Buckets that a window of `period` seconds holds, a started one counted whole.
+/// Buckets that a window of `period` seconds holds; a started one counts as one.
 pub fn points(demand: &Demand) -> Points {
     Points((demand.period.max(0) as u64).div_ceil(demand.interval.max(1) as u64))
 }

@@ -11,7 +11,7 @@ from .. import _engine
 from ..common.arguments import Names, names, series_type
 from ..common.optional import load
 from ..common.protocols import ArchiveLike
-from ..common.queries import QueryArguments, build_query
+from ..common.queries import PAIRED, QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
@@ -182,7 +182,7 @@ def _asks(
     exchanges = names(exchange, "exchange")
     symbols: list[Any] = names(symbol, "symbol")
     coins: list[Any] = names(arguments.get("coin"), "coin")
-    for name in ("block_size", "token_name"):
+    for name in PAIRED:
         if isinstance(arguments.get(name), (list, tuple)):
             raise InvalidRequest(f"{name}: one for all; for several call it for each, and dask.dataframe.concat them")
     if len(symbols) > 1 and len(coins) > 1:

@@ -86,7 +86,10 @@ TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
 OPTION_KINDS: dict[str, dict[str, Any]] = {
     "flag": {"action": "store_true"},
     "text": {"metavar": "NAME"},
+    "texts": {"type": commands.several, "metavar": "NAME"},
     "whole": {"type": int, "metavar": "N"},
+    "number": {"type": float, "metavar": "NUMBER"},
+    "numbers": {"type": commands.numbers, "metavar": "NUMBER"},
 }
 # Warnings that are shown each time.
 SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
@@ -294,19 +297,12 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
     one.add_argument("--start", metavar="TIME", help=f"first bucket: {TIME_HELP}")
     one.add_argument("--end", metavar="TIME", help="end of the window, exclusive (default: now)")
     one.add_argument("--period", metavar="LENGTH", help=f"length of the window: {LENGTH_HELP}")
-    one.add_argument("--coin", help="base asset, instead of a symbol; several separated by commas")
     one.add_argument("--include-forming", action="store_true", help="keep the bucket that has not ended yet")
-    one.add_argument("--token-name", metavar="NAME", help=f"{PARAMETERS['token_name'][1]}; several separated by commas")
-    one.add_argument(
-        "--block-size",
-        type=commands.sizes,
-        metavar="PRICE",
-        help=f"{PARAMETERS['block_size'][1]}; one for all, or for each symbol, separated by commas",
-    )
     for name in QueryArguments.__annotations__:
         if name in PARAMETERS and name not in TYPED_ARGUMENTS:
             kind, about = PARAMETERS[name]
-            one.add_argument(f"--{name.replace('_', '-')}", help=about, **OPTION_KINDS[kind])
+            several = "; several separated by commas" if kind in ("texts", "numbers") else ""
+            one.add_argument(f"--{name.replace('_', '-')}", help=f"{about}{several}", **OPTION_KINDS[kind])
     check_options(one)
 
 

@@ -28,7 +28,7 @@ from ..records.plan import rate, when
 from . import tables
 from .tables import FORMATS
 
-__all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "plan", "serve", "sizes", "usage", "weight"]
+__all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "numbers", "plan", "serve", "several", "usage", "weight"]
 
 #: A command: what was typed, to the exit status.
 Command: TypeAlias = Callable[[argparse.Namespace], int]
@@ -207,7 +207,7 @@ def several(typed: str | None) -> list[str] | None:
     return [name for name in named if name and name != "-"] or None
 
 
-def sizes(typed: str) -> list[float]:
+def numbers(typed: str) -> list[float]:
     """Numbers separated by commas."""
     return [float(one) for one in typed.split(",")]
 
@@ -224,8 +224,6 @@ def window(given: argparse.Namespace) -> dict[str, Any]:
         "start": moment(given.start),
         "end": moment(given.end),
         "period": duration(given.period),
-        "coin": several(given.coin),
-        "token_name": several(given.token_name),
     }
 
 

@@ -1,6 +1,6 @@
 """The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypedDict
 
 from .. import _engine
@@ -13,6 +13,7 @@ from .arguments import (
     flag,
     interval_name,
     names,
+    number,
     numbers,
     pairs,
     series_type,
@@ -23,6 +24,7 @@ from .signatures import unknown
 from .times import LARGEST_NANOSECONDS, SECOND, Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
+    "PAIRED",
     "PARAMETERS",
     "TYPED_ARGUMENTS",
     "CandleArguments",
@@ -114,26 +116,33 @@ class QueryArguments(CandleArguments, total=False):
     token_name: Names
 
 
-#: The protocol's table: what the values of an argument are (``text``, ``flag``, ``whole``, …), and what it means.
+#: The protocol's table: what an argument takes (``text``, ``texts``, ``flag``, ``whole``, …), and what it means.
 PARAMETERS = {argument: (kind, about) for argument, kind, about in _engine.points_parameters()}
 
-#: Arguments that are not passed to the engine as text, by the engine's name.
-TYPED_ARGUMENTS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "start": ("start", lambda value: to_unix(value, "start")),
-    "end": ("end", lambda value: to_unix(value, "end")),
-    "period": ("period", to_duration),
-    "coin": ("coins", lambda value: names(value, "coin")),
-    "token_name": ("token_names", lambda value: names(value, "token_name")),
-    "block_size": ("block_sizes", lambda value: numbers(value, "block_size")),
-    "include_forming": ("include_forming", lambda value: flag(value, "include_forming")),
-    "extra": ("extra", pairs),
-    "max_weight": ("max_weight", weight_bound),
+#: Arguments that may be one for each symbol or coin, by position.
+PAIRED = tuple(
+    name
+    for name, (kind, _) in PARAMETERS.items()
+    if kind in ("texts", "numbers") and name not in ("exchange", "symbol", "coin")
+)
+
+#: Arguments that the engine takes in kinds of their own.
+TYPED_ARGUMENTS: dict[str, Callable[[Any], Any]] = {
+    "start": lambda value: to_unix(value, "start"),
+    "end": lambda value: to_unix(value, "end"),
+    "period": to_duration,
+    "include_forming": lambda value: flag(value, "include_forming"),
+    "extra": pairs,
+    "max_weight": weight_bound,
 }
-# The others are passed as text, by their kind in the table.
-_SPELLED: dict[str, Callable[[Any, str], str | None]] = {
-    "text": text,
-    "flag": lambda value, name: "true" if flag(value, name) else None,
-    "whole": lambda value, name: None if value is None else str(count(value, name)),
+# The others go to it as texts, by what the table says that they take.
+_SPELLED: dict[str, Callable[[Any, str], Iterable[str | None]]] = {
+    "text": lambda value, name: [text(value, name)],
+    "texts": names,
+    "flag": lambda value, name: ["true"] if flag(value, name) else [],
+    "whole": lambda value, name: [] if value is None else [str(count(value, name))],
+    "number": lambda value, name: [] if value is None else [repr(number(value, name))],
+    "numbers": lambda value, name: map(repr, numbers(value, name)),
 }
 
 
@@ -163,25 +172,19 @@ def build_query(
         TypeError: There is no argument of that name.
     """
     typed: dict[str, Any] = {}
-    spelled = [("interval", interval_name(interval))]
-    for name, value in arguments.items():
+    spelled: list[tuple[str, str]] = []
+    places = {"interval": interval_name(interval), "exchange": exchange, "symbol": symbol}
+    for name, value in {**arguments, **places}.items():
         if name in TYPED_ARGUMENTS:
-            engine_name, checked = TYPED_ARGUMENTS[name]
-            typed[engine_name] = checked(value)
-        elif name in QueryArguments.__annotations__:
-            spelled.append((name, _SPELLED[PARAMETERS[name][0]](value, name)))
+            typed[name] = TYPED_ARGUMENTS[name](value)
+        elif name in places or name in QueryArguments.__annotations__:
+            texts = _SPELLED[PARAMETERS[name][0]](value, name)
+            spelled += [(name, one) for one in texts if one is not None]
         else:
             raise unknown(call, name, ["exchange", "symbol", "interval", *QueryArguments.__annotations__])
     if open_window:
         _check_edges(typed)
-    return _engine.Query(
-        series_type(type),
-        names(exchange, "exchange"),
-        names(symbol, "symbol"),
-        [(name, value) for name, value in spelled if value is not None],
-        open_window=open_window,
-        **typed,
-    )
+    return _engine.Query(series_type(type), spelled, open_window=open_window, **typed)
 
 
 def _check_edges(typed: dict[str, Any]) -> None:

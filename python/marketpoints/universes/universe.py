@@ -13,7 +13,7 @@ from ..client.discovery import DiscoveryMethods
 from ..common.arguments import folder, interval_name, names, path_text, series_type, text
 from ..common.display import safe_repr
 from ..common.hidden import redacted
-from ..common.queries import QueryArguments
+from ..common.queries import PAIRED, QueryArguments
 from ..common.suggest import did_you_mean
 from ..common.times import to_duration, to_unix
 from ..errors import InvalidRequest
@@ -30,8 +30,6 @@ CROSSED = ("type", "exchange", "symbol", "coin", "interval")
 KEYS = (*CROSSED, "markets", *SHARED)
 #: Keys at the top of a universe.
 TOP = ("archive", "archive_source", "series")
-#: Lists that go with symbols or coins by position.
-PAIRED = ("block_size", "token_name")
 #: The filters of :meth:`Client.markets`.
 FILTERS = tuple(
     one.name

@@ -11,20 +11,10 @@ use super::revision::Cell;
 use super::verify::Content;
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::columns::{Column, NO_TIME, Series};
-use crate::protocol::{BucketGrid, DataType, PointsQuery, SeriesId};
+use crate::protocol::{BucketGrid, Fold, PointsQuery, SeriesId};
 
 /// Sums may differ by this fraction: they were added in another order.
 const TOLERANCE: f64 = 1e-9;
-
-/// How to aggregate a column of finer buckets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fold {
-    First,
-    Last,
-    Least,
-    Most,
-    Sum,
-}
 
 /// A value that differs from the aggregate of its finer buckets.
 #[derive(Debug, Clone)]
@@ -54,35 +44,15 @@ pub struct Consistency {
     pub found: Vec<Inconsistency>,
 }
 
-/// Which columns of a type can be compared, and how.
-fn folds(key: &ArchiveKey) -> &'static [(&'static str, Fold)] {
+/// Which columns of a type can be compared, and how; none where they cannot.
+fn folds(key: &ArchiveKey) -> Vec<(&'static str, Fold)> {
     let query = key.query();
     // Means over exchanges are weighted per bucket, and gap filling starts at untraded buckets.
     if query.group_by.is_some() || query.gapfill || query.session.is_some() {
-        return &[];
+        return Vec::new();
     }
-    match DataType::find(&query.data_type) {
-        Some(DataType::TradeAgg | DataType::TradeSideAgnosticAgg) => &[
-            ("open", Fold::First),
-            ("high", Fold::Most),
-            ("low", Fold::Least),
-            ("close", Fold::Last),
-            ("volume", Fold::Sum),
-            ("first_timestamp", Fold::First),
-            ("last_timestamp", Fold::Last),
-        ],
-        Some(DataType::OpenInterestAgg) => {
-            &[("open", Fold::First), ("high", Fold::Most), ("low", Fold::Least), ("close", Fold::Last)]
-        }
-        Some(DataType::FundingRateAgg) => &[
-            ("rate_open", Fold::First),
-            ("rate_high", Fold::Most),
-            ("rate_low", Fold::Least),
-            ("rate_close", Fold::Last),
-        ],
-        Some(DataType::LiquidationAgg) => &[("liquidations", Fold::Sum)],
-        _ => &[],
-    }
+    let fields = key.spec.into_iter().flat_map(|spec| spec.fields);
+    fields.filter_map(|field| Some((field.column, field.fold?))).collect()
 }
 
 impl Archive {
@@ -158,6 +128,7 @@ impl Consistency {
         for one in fine {
             pairs.entry(bare(&one.id)).or_default().1 = Some(one);
         }
+        let folds = folds(coarse_key);
         self.compared += ((window.to - window.from) / coarse_key.interval().seconds) as u64;
         for (one, other) in pairs.into_values() {
             let Some(id) = one.or(other).map(|series| SeriesId::clone(&series.id)) else { continue };
@@ -168,7 +139,7 @@ impl Consistency {
             every.dedup();
             for start in every {
                 let (kept, made) = (starts.get(&start), rows.get(&start));
-                for (column, fold) in folds(coarse_key) {
+                for &(column, fold) in &folds {
                     let of = |series: Option<&Series>, rows: Option<&(usize, usize)>| {
                         series.zip(rows).and_then(|(series, (from, to))| fold.of(series.column(column)?, *from, *to))
                     };

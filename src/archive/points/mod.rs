@@ -4,6 +4,33 @@
 //!
 //! Data are in `type=…/exchange=…/symbol=…/interval=…/key=…/date=…/part.parquet`. `_marketpoints/` contains ledgers,
 //! locks, vintages, unfinished files and the quarantine.
+//!
+//! ```
+//! use marketpoints::archive::points::{Archive, ArchiveKey};
+//! use marketpoints::clock::{UnixSecond, Window};
+//! use marketpoints::decode;
+//! use marketpoints::protocol::PointsQuery;
+//!
+//! # let folder = std::env::temp_dir().join(format!("marketpoints-doc-archive-{}", std::process::id()));
+//! let archive = Archive::new(&folder);
+//! let query = PointsQuery::of_market("TRADE_AGG", "BYBIT", "BTCUSDT", "HOUR");
+//! let key = ArchiveKey::new("https://service.example", &query).ok_or("its buckets never close")?;
+//!
+//! // The answer to a request for three hours, of which the last had no trades.
+//! let body = br#"{"series":[{"id":{"type":"TRADE_AGG"},"points":[
+//!     {"Point":{"close":1.5,"timestamp":{"s":0}}},{"Point":{"close":2,"timestamp":{"s":3600}}}]}]}"#;
+//! let (hours, answer) = (Window { from: 0, to: 3 * 3_600 }, decode::points(body)?);
+//! let mut writer = archive.try_writer(&key)?.ok_or("another program writes there")?;
+//! writer.commit(&[hours], &answer, UnixSecond(1_776_880_800).micros())?;
+//! drop(writer);
+//!
+//! assert_eq!(archive.asked(&key)?, [hours]);
+//! assert_eq!(archive.read(&key, hours)?[0].floats("close"), Some(&[1.5, 2.0][..]));
+//! assert!(archive.read(&key, Window { from: 2 * 3_600, to: 3 * 3_600 })?.is_empty()); // asked, and empty
+//! assert!(archive.read(&key, Window { from: 0, to: 4 * 3_600 }).is_err()); // the last hour was never asked
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod archive;
 mod archive_info;

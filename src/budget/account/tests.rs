@@ -109,7 +109,7 @@ fn d3_01_after_a_refusal_everybody_pauses_and_the_next_ones_are_staggered() {
     }
     let pause = 30 * SECOND;
     account.take(2, Weight(5), UnixNanos(pause)).unwrap();
-    // Not all at once: the refusal told that after the pause there is room for one.
+    // Not all at once: the refusal implied that after the pause there is room for one.
     assert!(account.take(3, Weight(5), UnixNanos(pause)).is_err());
 }
 

@@ -1,4 +1,4 @@
-//! Keeping a bucket where other processes read it: short, and never taken at its word.
+//! A bucket as it is stored for other processes: few entries, and checked when it is read back.
 
 use super::Bucket;
 use crate::clock::{SECOND, UnixDay, UnixNanos};

@@ -52,18 +52,6 @@ impl ListQuestion<String> for CategoryQuestion<'_> {
     }
 }
 
-/// The data type in whose list to look for a channel's market.
-fn data_type(kind: ChannelKind) -> DataType {
-    match kind {
-        ChannelKind::Trade | ChannelKind::TradeAgg => DataType::TradeAgg,
-        ChannelKind::BlockBookSnapshot => DataType::BlockBookSnapshotAgg,
-        ChannelKind::Liquidation => DataType::LiquidationAgg,
-        ChannelKind::FundingRate => DataType::FundingRateAgg,
-        ChannelKind::OpenInterest => DataType::OpenInterestAgg,
-        ChannelKind::VolumeProfileAgg => DataType::VolumeProfileAgg,
-    }
-}
-
 impl ClientInner {
     /// Looks up a stream's channels, concurrently, fetching lists where needed.
     ///
@@ -96,7 +84,7 @@ impl ClientInner {
             let question = NameQuestion::of_market(data_type.spec().name, exchange, symbol);
             self.listings.names.ask(self, &question).await
         };
-        let wanted = data_type(kind);
+        let wanted = kind.spec().data_type;
         let said = ask(wanted).await;
         if wanted == DataType::TradeAgg || matches!(said, Ok(Listed::Yes | Listed::Unknown)) {
             return said;

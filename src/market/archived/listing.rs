@@ -9,7 +9,7 @@ use crate::market::raw::{
     Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
     Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
 };
-use crate::protocol::DataType;
+use crate::protocol::{DataType, Selection};
 
 /// Markets, option summaries and tokens of which something was asked.
 #[derive(Default)]
@@ -42,7 +42,7 @@ impl AskedInstruments {
                     kind,
                     available_since: since,
                 })),
-                (DataType::TokenSupplyAgg, None) => {
+                (one, None) if one.spec().selection == Selection::Token => {
                     let name = query.token_name.clone().unwrap_or_default();
                     listed.tokens.push(Token { coin, name, available_since: since });
                 }

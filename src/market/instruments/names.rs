@@ -9,7 +9,7 @@ use crate::market::query::error::MarketError;
 use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
 use crate::protocol::exchange::{EXCHANGES, near_miss, venue};
 use crate::protocol::suggest::{did_you_mean, hint};
-use crate::protocol::{DataType, ParamError, PointsQuery, TypeSpec};
+use crate::protocol::{DataType, ParamError, PointsQuery, Selection, TypeSpec};
 
 /// Something that a query may name: a market, an option summary or a token.
 #[derive(Clone, Copy)]
@@ -25,7 +25,7 @@ struct NamedEntry<'a> {
 
 /// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
 fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = NamedEntry<'_>> {
-    let of_tokens = data_type == DataType::TokenSupplyAgg;
+    let of_tokens = data_type.spec().selection == Selection::Token;
     let markets = source.instruments().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,

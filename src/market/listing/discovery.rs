@@ -19,7 +19,7 @@ use crate::market::raw::{Instrument, OptionSummary, Source};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
-use crate::protocol::{DataType, DiscoveryList, Filters};
+use crate::protocol::{DataType, DiscoveryList, Filters, Selection};
 
 /// What a list holds as of `now`, as a JSON array.
 pub(in crate::market) fn list(
@@ -79,7 +79,7 @@ impl<'a> ListEntry<'a> {
         match &self.kind {
             ListKind::Market(_, _, available) => available.serves(data_type),
             ListKind::Summary(summary) => summary.kind.data_type() == data_type,
-            ListKind::Token => data_type == DataType::TokenSupplyAgg,
+            ListKind::Token => data_type.spec().selection == Selection::Token,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Stop, Stoppable};
-use crate::protocol::grid::{BLOCK_MINUTES, USUAL_BLOCK_MINUTES};
+use crate::protocol::grid::USUAL_BLOCK_MINUTES;
 use crate::protocol::{BucketGrid, ParamError};
 
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
@@ -28,22 +28,17 @@ struct Settings {
 }
 
 impl Settings {
-    /// Reads and checks `tpoSession`, `tpoBlockSizeMinutes` and the window.
+    /// Reads `tpoSession`, which is checked here, `tpoBlockSizeMinutes` and the window.
     fn of(context: &QueryContext<'_>) -> Result<Self, ParamError> {
         let (query, Buckets { interval, now, .. }) = (context.query, context.buckets);
         let block_minutes = query.block_minutes.unwrap_or(USUAL_BLOCK_MINUTES);
-        if !BLOCK_MINUTES.contains(&block_minutes) {
-            let all = BLOCK_MINUTES.map(|minutes| minutes.to_string()).join(", ");
-            let problem = format!("{block_minutes} is not one of {all}");
-            return Err(ParamError::new("tpoBlockSizeMinutes", problem));
-        }
         let grid = grid_of(query.session.as_deref(), interval)?;
         let buckets = Buckets::on(grid, interval, query, now);
         Ok(Self { grid, buckets, block_minutes })
     }
 }
 
-/// Refuses a session or a block length that is not one of section 4.1.
+/// Refuses a session that is not one of section 4.1.
 pub(in crate::market) fn check(context: &QueryContext<'_>) -> Result<(), ParamError> {
     Settings::of(context).map(drop)
 }

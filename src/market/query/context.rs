@@ -10,7 +10,7 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{Spelling, known_type};
 use crate::protocol::suggest::hint;
 use crate::protocol::symbol::Category;
-use crate::protocol::{DataType, Interval, ParamError, PointsQuery, Selection, SeriesId, TypeSpec};
+use crate::protocol::{GroupBy, Interval, ParamError, PointsQuery, Selection, SeriesId, TypeSpec};
 
 /// What each type's answer is made of.
 pub(in crate::market) struct QueryContext<'a> {
@@ -146,11 +146,11 @@ impl<'a> QueryContext<'a> {
 /// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
 /// levels, and contracts do not add to coins. Rates are weighed, not added.
 fn check_kinds(context: &QueryContext<'_>, markets: &[usize]) -> Result<(), ParamError> {
-    let data_type = context.spec.data_type;
-    if !context.is_together() || context.query.usd || data_type == DataType::FundingRateAgg {
+    let spec = context.spec;
+    if !context.is_together() || context.query.usd || spec.group_by == Some(GroupBy::OpenInterestWeighted) {
         return Ok(());
     }
-    let priced = context.is_of_coin() || matches!(data_type.spec().made_of, Some(RawData::Trades | RawData::Books));
+    let priced = context.is_of_coin() || matches!(spec.made_of, Some(RawData::Trades | RawData::Books));
     let instruments = markets.iter().map(|&market| &context.source.instruments()[market]);
     let quote = |instrument: &Instrument| price_unit(instrument).to_owned();
     let unit = |instrument: &Instrument| match instrument.contract_usd() {

@@ -19,7 +19,7 @@ pub(super) enum NameKind {
     Field,
 }
 
-/// Names that hold an answer together, or tell an error: whoever reads an answer must find them.
+/// Names of the envelope of answers and errors: no answer can be read without them.
 const ENVELOPE: [&str; 13] = [
     "series",
     "id",
@@ -35,7 +35,7 @@ const ENVELOPE: [&str; 13] = [
     "code",
     "message",
 ];
-/// Names of fields from this length on are told apart by more than two letters.
+/// Below this length, a field's name two edits away from a known one is a name of its own and no slip.
 const LONG: usize = 10;
 
 impl NameKind {

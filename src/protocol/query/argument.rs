@@ -37,6 +37,17 @@ impl ParameterKind {
     }
 }
 
+/// How the client pairs several values of an argument with the requests of a call, by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Several {
+    /// What a request is of: each value makes a request.
+    Subject,
+    /// One for each request.
+    Each,
+    /// One for all requests, or one for each.
+    AllOrEach,
+}
+
 /// A way to spell values of a type.
 pub(super) trait Argument<T> {
     const KIND: ParameterKind;

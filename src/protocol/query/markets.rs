@@ -7,7 +7,7 @@ use crate::protocol::sort_direction::SortDirection;
 
 /// Rows of a page when `pageSize` is absent (supplement 5).
 pub const DEFAULT_PAGE_SIZE: u32 = 10;
-/// Most rows of a page. The specification tells no maximum.
+/// Most rows of a page. The specification states no maximum.
 pub const MAX_PAGE_SIZE: u32 = 1_000;
 
 /// What a listing is ordered by (`sortCriteria.field`, section 4.2).

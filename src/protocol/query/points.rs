@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::argument::{Argument, Depth, Named, ParameterKind, Plain, PriceStep, UsdQuote, WholeNumber};
+use super::argument::{Argument, Depth, Named, ParameterKind, Plain, PriceStep, Several, UsdQuote, WholeNumber};
 use super::parameters::{Pairs, ParamError};
 use crate::protocol::data_type::{DataType, Selection};
 use crate::protocol::group_by::GroupBy;
@@ -21,12 +21,35 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// What it means.
     pub about: &'static str,
+    /// What a type lacks that does not read it, such as `has no tenors`; `None` where every type may read it. Which types
+    /// do, [`TypeSpec::parameters`](crate::protocol::TypeSpec::parameters) says.
+    pub lacking: Option<&'static str>,
+    /// How a call of the client gives several of it, one for each request; `None` where a call gives one.
+    pub several: Option<Several>,
 }
 
-/// A row is `field: type, how it is spelled, name in a URL, name as an argument, meaning`. The rows' order is the canonical
-/// order of a URL.
+impl Parameter {
+    /// What an argument of the client takes: the name of the parameter's kind, in the plural where a call may give several.
+    pub const fn argument_kind(&self) -> &'static str {
+        match (self.several, self.kind) {
+            (Some(_), ParameterKind::Text) => ParameterKind::Texts.name(),
+            (Some(_), ParameterKind::Number) => "numbers",
+            (_, kind) => kind.name(),
+        }
+    }
+}
+
+/// The one of at most one.
+const fn optional<T: Copy>(values: &[T]) -> Option<T> {
+    if let [value, ..] = values { Some(*value) } else { None }
+}
+
+/// A row is `field: type, how it is spelled, name in a URL, name as an argument, meaning`; then, where not every type reads
+/// it, `unless` and what the others lack; then, where a call of the client may give one for each request,
+/// `several` with the name of the list, its values and how they pair. The rows' order is the canonical order of a URL.
 macro_rules! parameters {
-    ($($field:ident: $type:ty, $spelled:ident $(($words:literal))?, $wire:literal, $argument:expr, $about:literal;)*) => {
+    ($($field:ident: $type:ty, $spelled:ident $(($words:literal))?, $wire:literal, $argument:expr, $about:literal
+        $(, unless $lacking:literal)? $(, several $list:ident: $one:ty, $pairing:ident)?;)*) => {
         /// A query of `GET /v1/points` (section 4.1). Names stay open strings: the service adds values over time.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct PointsQuery {
@@ -35,19 +58,37 @@ macro_rules! parameters {
             pub extra: Vec<(String, String)>,
         }
 
+        /// What a call of the client may give several of, a request for each. The lists pair by position; a list of one goes
+        /// with every other.
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub struct Subjects {
+            $($(#[doc = concat!("`", $wire, "` of each request: ", $about)] pub $list: Vec<$one>,)?)*
+        }
+
         /// Every parameter of `/v1/points`, in the order of a URL.
         pub const PARAMETERS: &[Parameter] = &[
             $(Parameter {
-                wire: $wire, argument: $argument, kind: <$spelled as Argument<$type>>::KIND, about: $about,
+                wire: $wire,
+                argument: $argument,
+                kind: <$spelled as Argument<$type>>::KIND,
+                about: $about,
+                lacking: optional::<&str>(&[$($lacking)?]),
+                several: optional::<Several>(&[$(Several::$pairing)?]),
             },)*
         ];
 
         impl PointsQuery {
             /// The parameters in their canonical order; two equal queries give the same list.
             pub fn pairs(&self) -> Vec<(&str, Cow<'_, str>)> {
+                let mut pairs = self.known_pairs();
+                pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
+                pairs
+            }
+
+            /// As [`pairs`](Self::pairs), without those of `extra`.
+            pub(super) fn known_pairs(&self) -> Pairs<'_> {
                 let mut pairs: Pairs<'_> = Vec::with_capacity(8);
                 $($spelled$(($words))?.write($wire, &self.$field, &mut pairs);)*
-                pairs.extend(self.extra.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
                 pairs
             }
 
@@ -72,14 +113,48 @@ macro_rules! parameters {
                 }
             }
         }
+
+        impl Subjects {
+            /// Adds a value of an argument, as [`PointsQuery::set_argument`] reads it; `false` for an argument that a call
+            /// gives once.
+            ///
+            /// # Errors
+            /// The value is none of the argument's.
+            pub fn add_argument(&mut self, argument: &str, value: &str) -> Result<bool, ParamError> {
+                let read = || {
+                    let mut query = PointsQuery::default();
+                    query.set_argument(argument, value).map(|()| query)
+                };
+                match Some(argument) {
+                    $($(row if row == $argument => self.$list.extend(read()?.$field),)?)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
+            /// The query of the request at a place: its own values of what the lists hold, all else as in `query`.
+            pub fn at(&self, place: usize, query: PointsQuery) -> PointsQuery {
+                PointsQuery { $($($field: paired(&self.$list, place),)?)* ..query }
+            }
+
+            /// The lists: of which parameter by its name in a URL, how they pair, and how many values they hold.
+            pub fn lists(&self) -> impl Iterator<Item = (&'static str, Several, usize)> {
+                [$($(($wire, Several::$pairing, self.$list.len()),)?)*].into_iter()
+            }
+        }
     };
+}
+
+/// What stands at a place of a list, or in a list of one.
+fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
+    if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
 }
 
 parameters! {
     data_type: String, Plain, "type", Some("type"), "data type, such as TRADE_SIDE_AGNOSTIC_AGG";
     exchanges: Vec<String>, Plain, "exchange", Some("exchange"), "venue, case-sensitive; repeated for several";
-    coin: Option<String>, Plain, "coin", Some("coin"), "base asset, instead of a symbol";
-    raw_symbol: Option<String>, Plain, "rawSymbol", Some("symbol"), "exchange-native symbol";
+    coin: Option<String>, Plain, "coin", Some("coin"), "base asset, instead of a symbol", several coins: String, Subject;
+    raw_symbol: Option<String>, Plain, "rawSymbol", Some("symbol"), "exchange-native symbol", several symbols: String, Subject;
     normalized_symbol: Option<String>, Plain, "normalizedSymbol", None, "symbol in BASE-QUOTE form; volume profiles only";
     interval: Option<String>, Plain, "interval", Some("interval"), "bucket size";
     from: Option<i64>, WholeNumber("Unix seconds, a whole number"), "from", Some("start"), "start of the window, Unix seconds; absent: the last `period` seconds up to now";
@@ -90,12 +165,12 @@ parameters! {
     usd: bool, UsdQuote, "transform.normalize.quote", Some("usd"), "values in USD; absent: coin units";
     funding_interval: Option<i64>, WholeNumber("milliseconds, a whole number"), "transform.normalize.fundingInterval", None, "milliseconds that funding rates are for";
     flatten: bool, Plain, "flatten", None, "heatmaps: flat_points instead of points";
-    block_size: Option<f64>, PriceStep, "blockSize", Some("block_size"), "height of a heatmap's or market profile's price level; heatmaps need it";
-    max_depth: Option<u32>, Depth, "maxDepth", Some("max_depth"), "price levels of a heatmap, from the best of each side";
-    block_minutes: Option<u32>, WholeNumber("5, 30, 60 or 240"), "tpoBlockSizeMinutes", Some("block_minutes"), "block length of a market profile in minutes: 5, 30, 60 or 240; absent: 30";
-    session: Option<String>, Plain, "tpoSession", Some("session"), "session of a market profile: daily, weekly or monthly; absent: follows the interval";
-    tenor: Option<String>, Plain, "tenor", Some("tenor"), "tenor of an option summary, such as ONE_W";
-    token_name: Option<String>, Plain, "tokenName", Some("token_name"), "token name, recommended together with coin";
+    block_size: Option<f64>, PriceStep, "blockSize", Some("block_size"), "height of a heatmap's or market profile's price level; heatmaps need it", unless "has no levels of a height", several block_sizes: f64, AllOrEach;
+    max_depth: Option<u32>, Depth, "maxDepth", Some("max_depth"), "price levels of a heatmap, from the best of each side", unless "has no depth";
+    block_minutes: Option<u32>, WholeNumber("5, 30, 60 or 240"), "tpoBlockSizeMinutes", Some("block_minutes"), "block length of a market profile in minutes: 5, 30, 60 or 240; absent: 30", unless "has no time blocks";
+    session: Option<String>, Plain, "tpoSession", Some("session"), "session of a market profile: daily, weekly or monthly; absent: follows the interval", unless "has no sessions";
+    tenor: Option<String>, Plain, "tenor", Some("tenor"), "tenor of an option summary, such as ONE_W", unless "has no tenors";
+    token_name: Option<String>, Plain, "tokenName", Some("token_name"), "token name, recommended together with coin", unless "has no token names", several token_names: String, Each;
 }
 
 /// The parameters' names in a URL, for hints on a misspelt one.
@@ -130,7 +205,7 @@ impl PointsQuery {
     }
 
     /// Whether the answer is a sum or mean over markets whose identity keeps only type, interval and side (supplement 2).
-    /// The liquidation heatmap is of a coin whatever is asked, and tells it (section 2.3).
+    /// The liquidation heatmap always covers one coin, and its identity names it (section 2.3).
     pub fn is_aggregated(&self) -> bool {
         let of_coin = || DataType::find(&self.data_type).is_some_and(|one| one.spec().selection == Selection::CoinOnly);
         self.group_by.is_some() && !of_coin()
@@ -146,7 +221,8 @@ impl PointsQuery {
         let mut parsed = Self::default();
         let mut seen: Vec<Cow<'_, str>> = Vec::with_capacity(8);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let repeatable = name == "exchange" || !POINTS_PARAMETERS.contains(&name.as_ref());
+            let known = PARAMETERS.iter().find(|row| row.wire == name);
+            let repeatable = known.is_none_or(|row| row.kind == ParameterKind::Texts);
             if !repeatable && seen.contains(&name) {
                 return Err(ParamError::new(name, "given twice; give it once"));
             }
@@ -208,6 +284,20 @@ mod tests {
         let problem = refuse_unknown(&query.extra, &POINTS_PARAMETERS).unwrap_err().to_string();
         assert!(problem.contains("did you mean rawSymbol?"), "{problem}");
         assert_eq!(refuse_unknown(&[], &POINTS_PARAMETERS), Ok(()));
+    }
+
+    #[test]
+    fn what_may_be_several_is_read_as_the_query_reads_one() {
+        let mut subjects = Subjects::default();
+        for (argument, value) in [("symbol", "A"), ("block_size", "0.1"), ("symbol", "B"), ("token_name", "C,D")] {
+            assert_eq!(subjects.add_argument(argument, value), Ok(true));
+        }
+        assert_eq!(subjects.add_argument("tenor", "ONE_W"), Ok(false));
+        assert!(subjects.add_argument("block_size", "-1").unwrap_err().to_string().contains("above 0"));
+        let query = subjects.at(1, PointsQuery { coin: Some("of no list".into()), ..PointsQuery::default() });
+        assert_eq!(query.to_query_string(), "type=&rawSymbol=B&blockSize=0.1&tokenName=C%2CD");
+        let arguments = PARAMETERS.iter().filter(|row| row.several.is_some()).map(|row| row.wire);
+        assert!(subjects.lists().map(|(wire, _, _)| wire).eq(arguments));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //! can do. What differs between types stands in [`DATA_TYPES`].
 
 use super::parameters::ParamError;
-use super::points::PointsQuery;
-use super::spelling::Spelling;
-use crate::protocol::data_type::{DATA_TYPES, DataType, Selection, Shape, TypeSpec};
+use super::points::{PARAMETERS, PointsQuery};
+use super::spelling::{Spelling, argument_of};
+use crate::protocol::data_type::{DATA_TYPES, DataType, Selection, TypeSpec};
+use crate::protocol::grid::BLOCK_MINUTES;
 use crate::protocol::group_by::GroupBy;
 use crate::protocol::suggest::hint;
 
@@ -66,10 +67,8 @@ impl QueryRules<'_> {
             }
         }
         if normalized && !spec.normalized_symbol {
-            let having = DATA_TYPES.iter().filter(|row| row.normalized_symbol).map(|row| row.name);
-            let problem =
-                format!("does not go by normalizedSymbol; only {} does", having.collect::<Vec<_>>().join(" and "));
-            return self.refuse("normalizedSymbol", &problem);
+            let having = named(|row| row.normalized_symbol);
+            return self.refuse("normalizedSymbol", &format!("does not go by normalizedSymbol; only {having} does"));
         }
         match spec.selection {
             Selection::SymbolOrCoin => {
@@ -146,8 +145,8 @@ impl QueryRules<'_> {
         let Self { query, spec, .. } = *self;
         let of = |parameter| self.spelling.parameter(parameter);
         if query.gapfill && !spec.gapfill {
-            let having = DATA_TYPES.iter().filter(|row| row.gapfill).map(|row| row.name).collect::<Vec<_>>();
-            return self.refuse("gapfill", &format!("has no gapfill; only {} have", having.join(" and ")));
+            let having = named(|row| row.gapfill);
+            return self.refuse("gapfill", &format!("has no gapfill; only {having} have"));
         }
         if query.usd && !spec.usd {
             let name = "transform.normalize.quote";
@@ -171,19 +170,13 @@ impl QueryRules<'_> {
             }
             _ => {}
         }
+        let name = "transform.normalize.fundingInterval";
         match query.funding_interval {
-            Some(_) if spec.data_type != DataType::FundingRateAgg => {
-                return self.refuse(
-                    "transform.normalize.fundingInterval",
-                    "has no rates to normalize; only FUNDING_RATE_AGG has",
-                );
+            Some(_) if !spec.reads(name) => {
+                let having = named(|row| row.reads(name));
+                return self.refuse(name, &format!("has no rates to normalize; only {having} has"));
             }
-            Some(..=0) => {
-                return self.refuse(
-                    "transform.normalize.fundingInterval",
-                    "needs milliseconds above 0, such as 28800000 for 8 h",
-                );
-            }
+            Some(..=0) => return self.refuse(name, "needs milliseconds above 0, such as 28800000 for 8 h"),
             _ => {}
         }
         if spec.needs_block_size && query.block_size.is_none() {
@@ -195,7 +188,7 @@ impl QueryRules<'_> {
         if query.max_depth == Some(0) {
             return self.refuse("maxDepth", &format!("takes a {} of 1 or more", of("maxDepth")));
         }
-        Ok(())
+        self.block_minutes()
     }
 
     fn one_selection(&self) -> Result<(), ParamError> {
@@ -213,25 +206,33 @@ impl QueryRules<'_> {
         Ok(())
     }
 
+    fn block_minutes(&self) -> Result<(), ParamError> {
+        let name = "tpoBlockSizeMinutes";
+        let wrong = |minutes: &u32| self.spec.reads(name) && !BLOCK_MINUTES.contains(minutes);
+        let Some(minutes) = self.query.block_minutes.filter(wrong) else { return Ok(()) };
+        let given = match self.spelling {
+            Spelling::Wire => minutes.to_string(),
+            Spelling::Arguments | Spelling::Options => self.spelling.given(&argument_of(name), minutes),
+        };
+        let all = BLOCK_MINUTES.map(|minutes| minutes.to_string()).join(", ");
+        Err(ParamError::new(self.spelling.parameter(name), format!("{given} is not one of {all}")))
+    }
+
     /// Refuses what only other types read: the service may ignore it, and who gave it would take the answer for another.
     fn nothing_unread(&self) -> Result<(), ParamError> {
-        let Self { query, spec, .. } = *self;
-        let profile = spec.shape == Shape::Tpo;
-        let parts = [
-            ("maxDepth", query.max_depth.is_some(), spec.shape == Shape::Heatmap, "has no depth"),
-            ("blockSize", query.block_size.is_some(), spec.needs_block_size || profile, "has no levels of a height"),
-            ("tpoSession", query.session.is_some(), profile, "has no sessions"),
-            ("tpoBlockSizeMinutes", query.block_minutes.is_some(), profile, "has no time blocks"),
-            ("tenor", query.tenor.is_some(), spec.selection == Selection::OptionSummary, "has no tenors"),
-            ("tokenName", query.token_name.is_some(), spec.selection == Selection::Token, "has no token names"),
-        ];
-        match parts.iter().find(|(_, given, reads, _)| *given && !reads) {
-            None => Ok(()),
-            Some((name, _, _, what)) => {
-                self.refuse(name, &format!("{what}; leave {} out", self.spelling.parameter(name)))
+        for (wire, _) in self.query.known_pairs() {
+            let row = PARAMETERS.iter().find(|row| row.wire == wire).filter(|row| !self.spec.reads(row.wire));
+            if let Some((row, lacking)) = row.and_then(|row| Some((row, row.lacking?))) {
+                return self.refuse(row.wire, &format!("{lacking}; leave {} out", self.spelling.parameter(row.wire)));
             }
         }
+        Ok(())
     }
+}
+
+/// The types that have something, by name.
+fn named(has: impl Fn(&TypeSpec) -> bool) -> String {
+    DATA_TYPES.iter().filter(|row| has(row)).map(|row| row.name).collect::<Vec<_>>().join(" and ")
 }
 
 /// Whether these are more than one; the same one twice is one.
@@ -242,7 +243,6 @@ fn several(exchanges: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::query::PARAMETERS;
 
     fn problem(query: &str, spelling: Spelling) -> String {
         let query = PointsQuery::parse(query).unwrap();
@@ -263,6 +263,9 @@ mod tests {
         );
         let unread = problem("type=TRADE_AGG&exchange=A&rawSymbol=C&tpoBlockSizeMinutes=30", Spelling::Arguments);
         assert!(unread.ends_with("has no time blocks; leave block_minutes= out"), "{unread}");
+        let minutes = "type=TPO_AGG&exchange=A&rawSymbol=C&tpoBlockSizeMinutes=15";
+        assert_eq!(problem(minutes, Spelling::Wire), "parameter tpoBlockSizeMinutes: 15 is not one of 5, 30, 60, 240");
+        assert!(problem(minutes, Spelling::Options).contains(": --block-minutes=15 is not one of 5, 30, 60, 240"));
         let by = "type=FUNDING_RATE_AGG&exchange=A&coin=C&transform.groupBy.type=GROUP_BY_TYPE_SUM";
         assert!(problem(by, Spelling::Arguments).ends_with("by oi_weighted only"));
     }
@@ -283,6 +286,24 @@ mod tests {
             };
             assert_eq!(normalized.validate(row, Spelling::Wire).is_ok(), row.name == "VOLUME_PROFILE_AGG");
         }
+    }
+
+    #[test]
+    fn types_read_parameters_that_there_are() {
+        let of = |name: &str| DATA_TYPES.iter().filter(|row| row.reads(name)).map(|row| row.name).collect::<Vec<_>>();
+        for name in DATA_TYPES.iter().flat_map(|row| row.parameters) {
+            assert!(PARAMETERS.iter().any(|row| row.wire == *name), "{name}");
+        }
+        for row in PARAMETERS.iter().filter(|row| row.lacking.is_some()) {
+            assert!(!of(row.wire).is_empty(), "{} is read by no type", row.wire);
+        }
+        // Section 4.1.
+        let heatmaps = ["BLOCK_BOOK_SNAPSHOT_AGG", "VENUE_LIQUIDATION_AGG"];
+        let summaries = ["SKEW_OPTION_SUMMARY_AGG", "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG"];
+        assert_eq!((of("maxDepth"), of("tenor")), (heatmaps.to_vec(), summaries.to_vec()));
+        assert_eq!((of("tpoSession"), of("tpoBlockSizeMinutes")), (vec!["TPO_AGG"], vec!["TPO_AGG"]));
+        assert_eq!((of("tokenName"), of("blockSize").len()), (vec!["TOKEN_SUPPLY_AGG"], 2));
+        assert_eq!(of("transform.normalize.fundingInterval"), ["FUNDING_RATE_AGG"]);
     }
 
     #[test]

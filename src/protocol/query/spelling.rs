@@ -15,16 +15,16 @@ pub enum Spelling {
     Options,
 }
 
-/// Whether this process is a command line. As a locale, it is said once, at the start, and only messages read it.
+/// Whether this process is a command line. Set once, at the start, and read by messages only.
 static COMMAND_LINE: AtomicBool = AtomicBool::new(false);
 
-/// Has the messages of this process speak of options of the command line instead of arguments of the client.
+/// Makes the messages of this process name options of the command line instead of arguments of the client.
 pub fn speak_of_options(options: bool) {
     COMMAND_LINE.store(options, Ordering::Relaxed);
 }
 
 impl Spelling {
-    /// How who uses the client in this process gives what is asked.
+    /// How the user of the client in this process writes parameters: as arguments or as options.
     #[must_use]
     pub fn caller() -> Self {
         if COMMAND_LINE.load(Ordering::Relaxed) { Self::Options } else { Self::Arguments }

@@ -1,6 +1,7 @@
 //! The one table of channels (supplement 7).
 
 use crate::clock::SECOND;
+use crate::protocol::data_type::DataType;
 use crate::protocol::suggest::hint;
 
 /// The two families of channels; each has a path of its own.
@@ -88,6 +89,8 @@ pub struct ChannelSpec {
     pub family: Family,
     /// Key of its payload in a data frame.
     pub payload: &'static str,
+    /// The data type of `/v1/points` that is made of the same raw data: its lists hold the markets of the channel.
+    pub data_type: DataType,
     /// What it takes beside type, exchange, symbol and category.
     pub parameters: &'static [ChannelParameter],
 }
@@ -101,9 +104,10 @@ const fn row(
     name: &'static str,
     family: Family,
     payload: &'static str,
+    data_type: DataType,
     parameters: &'static [ChannelParameter],
 ) -> ChannelSpec {
-    ChannelSpec { kind, name, family, payload, parameters }
+    ChannelSpec { kind, name, family, payload, data_type, parameters }
 }
 
 const UPDATE_FREQUENCY: ChannelParameter = optional("updateFrequency", Accepts::OneOf(&["500ms", "1s"]));
@@ -111,12 +115,13 @@ const GROUP_BY_TYPE: ChannelParameter = optional("groupByType", Accepts::OneOf(&
 
 /// The channels of supplement 7; a channel's place is `kind as usize`.
 pub const CHANNELS: [ChannelSpec; 7] = [
-    row(ChannelKind::Trade, "TRADE", Family::Nonbook, "trade", &[]),
+    row(ChannelKind::Trade, "TRADE", Family::Nonbook, "trade", DataType::TradeAgg, &[]),
     row(
         ChannelKind::TradeAgg,
         "TRADE_AGG",
         Family::Nonbook,
         "tradeAggregation",
+        DataType::TradeAgg,
         &[optional("batchInterval", Accepts::OneOf(&["200ms", "1s", "5s"]))],
     ),
     row(
@@ -124,6 +129,7 @@ pub const CHANNELS: [ChannelSpec; 7] = [
         "BLOCK_BOOK_SNAPSHOT",
         Family::Book,
         "blockBookSnapshot",
+        DataType::BlockBookSnapshotAgg,
         &[
             ChannelParameter { name: "blockSize", accepts: Accepts::Price, required: true },
             optional("maxDepth", Accepts::Count),
@@ -131,14 +137,15 @@ pub const CHANNELS: [ChannelSpec; 7] = [
             GROUP_BY_TYPE,
         ],
     ),
-    row(ChannelKind::Liquidation, "LIQUIDATION", Family::Nonbook, "liquidation", &[]),
-    row(ChannelKind::FundingRate, "FUNDING_RATE", Family::Nonbook, "fundingRate", &[]),
-    row(ChannelKind::OpenInterest, "OPEN_INTEREST", Family::Nonbook, "openInterest", &[]),
+    row(ChannelKind::Liquidation, "LIQUIDATION", Family::Nonbook, "liquidation", DataType::LiquidationAgg, &[]),
+    row(ChannelKind::FundingRate, "FUNDING_RATE", Family::Nonbook, "fundingRate", DataType::FundingRateAgg, &[]),
+    row(ChannelKind::OpenInterest, "OPEN_INTEREST", Family::Nonbook, "openInterest", DataType::OpenInterestAgg, &[]),
     row(
         ChannelKind::VolumeProfileAgg,
         "VOLUME_PROFILE_AGG",
         Family::Nonbook,
         "volumeProfileAggregation",
+        DataType::VolumeProfileAgg,
         &[GROUP_BY_TYPE, UPDATE_FREQUENCY, optional("quote", Accepts::Text)],
     ),
 ];

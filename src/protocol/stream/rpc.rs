@@ -6,7 +6,7 @@ use super::channel::Channel;
 use crate::protocol::error_body::{ErrorBody, bounded};
 use crate::protocol::excerpt::excerpt;
 
-/// Method that tells the key; the first of a connection.
+/// Method that presents the key; the first of a connection.
 pub const AUTHENTICATE: &str = "public/authenticate";
 /// Method that asks for channels.
 pub const SUBSCRIBE: &str = "public/subscribe";
@@ -110,7 +110,7 @@ impl RpcError {
         }
     }
 
-    /// The same as an HTTP error body: the status that the code or the name stands for, 500 when neither tells.
+    /// The same as an HTTP error body: the status that the code or the name stands for, 500 when neither is known.
     pub fn body(&self) -> ErrorBody {
         let by_name = match self.name.as_str() {
             "INVALID_API_KEY" => Some(401),

@@ -1,4 +1,4 @@
-//! The day on which a future ends, as its symbol tells it.
+//! The day on which a future ends, as its symbol spells it.
 
 use jiff::Span;
 use jiff::civil::{Date, Weekday};
@@ -17,12 +17,12 @@ const LETTERS: &str = "FGHJKMNQUVXZ";
 pub(super) struct Expiry {
     /// `241227`, or a word such as `CQ`.
     pub text: String,
-    /// The part of the symbol that tells it, where it is one by itself.
+    /// The part of the symbol that spells it, where it is one by itself.
     pub part: Option<usize>,
 }
 
 impl Expiry {
-    /// The end that the parts of a symbol tell, and the first part without it.
+    /// The end that the parts of a symbol spell, and the first part without it.
     pub(super) fn find<'a>(exchange: &str, parts: &[&'a str], since: i64) -> (Option<Self>, &'a str) {
         let base = parts[0];
         let end_of = |part: &&str| date(part).or_else(|| ROLLING_WORDS.contains(part).then(|| (*part).to_owned()));

@@ -1,4 +1,4 @@
-//! What a raw symbol tells of its market: base and quote, category, expiry. Dumps describe a market only by its exchange
+//! What a raw symbol says about its market: base and quote, category, expiry. Dumps describe a market only by its exchange
 //! and its symbol; this is the one place that knows how venues spell them.
 
 mod expiry;
@@ -41,12 +41,12 @@ impl Category {
     }
 }
 
-/// What the names of a market tell.
+/// What the names of a market say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     /// Base asset.
     pub coin: String,
-    /// Quote asset; empty where the names do not tell it.
+    /// Quote asset; empty where the names do not contain it.
     pub quote: String,
     /// Kind of market.
     pub category: Category,
@@ -54,7 +54,7 @@ pub struct Symbol {
     pub expiry: Option<String>,
 }
 
-/// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may tell only the last
+/// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may hold only the last
 /// digit of the year in which a future ends.
 pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
     let upper = raw_symbol.to_uppercase();
@@ -100,7 +100,7 @@ fn category(exchange: &str, parts: &[&str], expiry: Option<&Expiry>) -> Category
 }
 
 /// Base and quote as the symbol spells them; `base` is its first part without a date. The quote is empty where the symbol
-/// does not tell it.
+/// has none.
 fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category) -> (String, String) {
     if is_bitfinex_perpetual(parts) {
         let names = [parts[0], parts[1]].map(|part| part.strip_suffix(FUNDED).unwrap_or(part).to_owned());
@@ -140,7 +140,7 @@ fn is_bitfinex_perpetual(parts: &[&str]) -> bool {
     matches!(parts, [base, quote] if base.len() > FUNDED.len() && base.ends_with(FUNDED) && quote.ends_with(FUNDED))
 }
 
-/// The quote of a market whose symbol does not tell it.
+/// The quote of a market whose symbol has none.
 fn usual_quote<'a>(exchange: &str, coin: &'a str, parts: &[&str], category: Category) -> &'a str {
     match (exchange, category) {
         _ if exchange::is(exchange, |row| row.perp_in_usdc) && parts[0].ends_with(PERP) => "USDC",

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::protocol::analytics::{ANALYTICS, MAX_LIMIT, MAX_OFFSET};
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
-use crate::protocol::grid::BLOCK_MINUTES;
+use crate::protocol::grid::{BLOCK_MINUTES, SESSIONS};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMETERS, ParameterKind};
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
@@ -20,7 +20,7 @@ pub(super) fn parameter(path: &str, name: &str) -> Value {
     let text = row.map_or(text, |row| row.about);
     let discovery = path == MARKETS_PATH || LISTS.iter().any(|row| row.path == path);
     let filter = ["type", "exchange", "category", "coin", "rawSymbol", "normalizedSymbol"].contains(&name);
-    let repeatable = discovery && filter || path == POINTS_PATH && name == "exchange";
+    let repeatable = discovery && filter || row.is_some_and(|row| row.kind == ParameterKind::Texts);
     let schema = if repeatable { json!({ "type": "array", "items": schema }) } else { schema };
     let mut parameter = json!({ "name": name, "in": "query", "required": required(path, name), "schema": schema });
     if repeatable {
@@ -99,7 +99,7 @@ fn schema(name: &str) -> Option<(Value, &'static str)> {
         "tpoBlockSizeMinutes" => {
             (json!({ "type": "integer", "format": "int32", "minimum": 0, "examples": BLOCK_MINUTES }), "")
         }
-        "tpoSession" => (open(&["TPO_SESSION_DAILY"]), ""),
+        "tpoSession" => (open(&SESSIONS), ""),
         "tenor" => (open(&TENORS), ""),
         "tokenName" => (open(&["Bitcoin"]), ""),
         "symbolFilter" => (open(&["btc"]), "search in symbols, coin names and titles, in any case"),

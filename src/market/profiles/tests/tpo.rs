@@ -145,7 +145,6 @@ fn blocks_and_steps_are_as_asked() {
     assert_eq!(floats(&levels(&of(240, None)).columns, "price").len(), 116); // 100.25 to 106.00
 
     for (asked, name) in [
-        (PointsQuery { block_minutes: Some(15), ..query() }, "tpoBlockSizeMinutes"),
         (PointsQuery { session: Some("DAILY".to_owned()), ..query() }, "tpoSession"),
         (PointsQuery { block_size: Some(1e-9), ..query() }, "blockSize"),
         (PointsQuery { block_size: Some(1e-300), ..query() }, "blockSize"),
