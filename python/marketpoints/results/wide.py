@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import _engine
 from ..common.arguments import METHODS
+from ..common.intervals import BY_NAME
 from ..common.optional import load
 from ..errors import SelectionError
 from ..identity import SeriesId
@@ -102,7 +103,7 @@ def _labels(identities: Sequence[SeriesId]) -> list[str]:
 def _word(part: str, value: str | None) -> str | None:
     """A part of an identity as users write it: ``1h``, ``open_interest``."""
     if part == "interval":
-        return next((short for wire, short, _ in _engine.intervals() if wire == value), value)
+        return BY_NAME[value].short if value in BY_NAME else value
     if part == "type":
         return next((method for method, wire in METHODS.items() if wire == value), value)
     return value
