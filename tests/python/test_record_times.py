@@ -11,7 +11,7 @@ import pytest
 
 import marketpoints as mp
 from conftest import NOW
-from marketpoints.records.analytics import record
+from marketpoints.records.tables import record
 from scripted import scripted
 
 # The nanosecond that a double of seconds cannot tell.

@@ -16,7 +16,7 @@ from ..common.queries import QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
-from ..results.frames import LABELS, arrow_name, series_table, to_arrow
+from ..results.arrow_tables import LABELS, arrow_name
 from ..results.levels import LevelSeries
 from ..results.series import Series
 from ..results.sets import SeriesSet
@@ -243,7 +243,7 @@ def _plain(pandas: Any, series: Series) -> Any:
     frame = series.to_pandas()
     objects = [name for name, kind in frame.dtypes.items() if isinstance(kind, pandas.StringDtype) or kind == "object"]
     if objects:
-        table = to_arrow(series_table([series]))
+        table = series.to_arrow()
         for name in objects:
             column = pandas.array(
                 table[arrow_name(name)], dtype=pandas.ArrowDtype(table.schema.field(arrow_name(name)).type)
