@@ -53,7 +53,7 @@ impl Buckets {
     /// When each bucket is over.
     fn ends<'py>(&self, py: Python<'py>, starts: Times<'py>) -> PyResult<Bound<'py, PyArray1<Time>>> {
         let starts = starts.as_slice()?;
-        Ok(as_times(py.detach(|| self.0.ends(starts))).into_pyarray(py))
+        Ok(py.detach(|| self.0.ends(starts)).into_pyarray(py))
     }
 
     /// Starts of the buckets of a window in which no row starts; without one, from the first row to the last.

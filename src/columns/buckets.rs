@@ -61,11 +61,18 @@ impl Buckets {
     }
 
     /// When each bucket is over.
-    pub fn ends<T: Copy + Into<i64>>(self, starts: &[T]) -> Vec<i64> {
-        // A loop for each kind: of one length it is an addition and two comparisons.
+    pub fn ends<T: Copy + Into<i64> + From<i64>>(self, starts: &[T]) -> Vec<T> {
         match self {
-            Self::Every(length) => starts.iter().map(|start| Self::Every(length).end((*start).into())).collect(),
-            Self::Month => starts.iter().map(|start| Self::Month.end((*start).into())).collect(),
+            // Without a branch, so that the compiler takes many at a time.
+            Self::Every(length) => {
+                let end = |start: i64| {
+                    let end = start.wrapping_add(length);
+                    let end = if end < start { i64::MAX } else { end };
+                    if start == NO_TIME { NO_TIME } else { end }
+                };
+                starts.iter().map(|start| end((*start).into()).into()).collect()
+            }
+            Self::Month => starts.iter().map(|start| self.end((*start).into()).into()).collect(),
         }
     }
 
