@@ -13,6 +13,7 @@ import numpy.typing as npt
 __all__ = [
     "Archive",
     "ArrowTable",
+    "Buckets",
     "Client",
     "Columns",
     "Dialect",
@@ -28,16 +29,21 @@ __all__ = [
     "Query",
     "__version__",
     "analytics_endpoints",
+    "attribute_name",
+    "calendar_seconds",
     "closest",
     "contract_usd",
     "copy_of_ascending",
     "data_types",
     "decode_points",
+    "from_seconds",
     "gather",
     "ingest",
     "intervals",
+    "iso",
     "latest_known",
     "latest_values",
+    "length_seconds",
     "level_extent",
     "openapi",
     "points_parameters",
@@ -50,8 +56,10 @@ __all__ = [
     "table_text",
     "tiers",
     "to_grid",
+    "unix_seconds",
     "volume_quantiles",
     "weight",
+    "whole_seconds",
     "write_table",
 ]
 
@@ -320,6 +328,34 @@ class Plan:
 
         That is requests, weight and points; None where a wall of the tier refuses the call.
         """
+
+@final
+class Buckets:
+    """A way in which a series' time is cut: buckets of one length, or calendar months in UTC. Times: datetime64[ns]."""
+
+    @staticmethod
+    def of(interval: str | None, session: str | None = None) -> Buckets:
+        """The buckets of a session by its wire name or, without one of a length of its own, of an interval.
+
+        SelectionError where neither has a known length.
+        """
+    @staticmethod
+    def between(starts: npt.NDArray[np.datetime64], ends: npt.NDArray[np.datetime64]) -> Buckets | None:
+        """The buckets of rows that have their own ends, NaT where unknown; None where none has one."""
+    @property
+    def nanoseconds(self) -> int:
+        """Length of the longest: of months 31 days."""
+    def ends(self, starts: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
+        """When each bucket is over: datetime64[ns] (rows,); beyond the year 2262, the last moment that there is."""
+    def missing(
+        self, starts: npt.NDArray[np.datetime64], window: tuple[int, int] | None = None
+    ) -> npt.NDArray[np.datetime64]:
+        """Starts of the buckets of a window in which no row starts: datetime64[ns] (missing,), ascending.
+
+        ``starts`` ascend. The window is half-open, Unix nanoseconds; None is from the first row to the last.
+        """
+    def stretches(self, starts: npt.NDArray[np.datetime64]) -> npt.NDArray[np.datetime64]:
+        """Start and end of each stretch of buckets that follow one another: datetime64[ns] (stretches, 2)."""
 
 @final
 class Client:
@@ -770,6 +806,40 @@ def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
 
 def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
+
+def unix_seconds(told: str | float, name: str, shown: str | None = None) -> float:
+    """Unix seconds of an ISO 8601 text or a number; NaN is no time, and ``shown`` what stood there.
+
+    Raises:
+        InvalidRequest: It is no time, a number of another unit, or later than the year 5138; the message begins with
+            ``name``.
+    """
+
+def calendar_seconds(seconds: float, name: str, given: object) -> float:
+    """The Unix seconds of a calendar's own object, ``given``.
+
+    Raises:
+        InvalidRequest: They are later than the year 5138.
+    """
+
+def whole_seconds(told: str | float, nanoseconds: bool, name: str, given: object) -> int:
+    """Seconds of a length of time: a text with units, a number of seconds or, if so, of nanoseconds.
+
+    Raises:
+        InvalidRequest: It is no length, or none in whole seconds; the message begins with ``name`` and shows ``given``.
+    """
+
+def length_seconds(told: str | float, nanoseconds: bool, name: str, given: object) -> float:
+    """As :func:`whole_seconds`, with parts of a second."""
+
+def iso(seconds: float) -> str:
+    """Unix seconds as people read them: ``2026-01-31 12:00`` in UTC, with seconds where there are some."""
+
+def from_seconds(seconds: float) -> np.datetime64:
+    """Unix seconds as ``datetime64[ns]``: whole ones exactly, others to the microsecond, all that a double tells."""
+
+def attribute_name(wire: str) -> str:
+    """A record's field by its wire name, in snake case: ``buyVolume24H`` is ``buy_volume_24h``."""
 
 def latest_known(moments: npt.NDArray[np.int64], known: npt.NDArray[np.int64], max_age: int) -> npt.NDArray[np.int64]:
     """For each moment the latest row known at it and no older than ``max_age``, or -1: int64 (moments,).

@@ -7,6 +7,7 @@ mod archive;
 mod arrays;
 mod arrow;
 mod asof;
+mod buckets;
 mod client;
 mod columns;
 mod dialect;
@@ -25,6 +26,7 @@ mod runtime;
 mod service;
 mod stream;
 mod times;
+mod written;
 
 use pyo3::prelude::*;
 
@@ -38,6 +40,8 @@ mod _engine {
     use super::arrow::ArrowTable;
     #[pymodule_export]
     use super::asof::{copy_of_ascending, gather, latest_known, latest_values};
+    #[pymodule_export]
+    use super::buckets::Buckets;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]
@@ -60,9 +64,13 @@ mod _engine {
     #[pymodule_export]
     use super::raster::{PackedLevels, level_extent, raster, regroup, volume_quantiles};
     #[pymodule_export]
+    use super::records::attribute_name;
+    #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
     #[pymodule_export]
     use super::stream::EventStream;
+    #[pymodule_export]
+    use super::written::{calendar_seconds, from_seconds, iso, length_seconds, unix_seconds, whole_seconds};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 

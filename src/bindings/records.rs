@@ -7,6 +7,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::errors;
+use crate::protocol::records::attribute_name as named;
+
+/// A record's field by its wire name as it is called in Rust and in Python.
+#[pyfunction]
+pub(super) fn attribute_name(wire: &str) -> String {
+    named(wire)
+}
 
 /// Records as Python dictionaries by wire name.
 pub(super) fn records<T: Serialize>(py: Python<'_>, records: &T) -> PyResult<Py<PyAny>> {

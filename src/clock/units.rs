@@ -8,6 +8,8 @@ pub const SECOND: i64 = 1_000_000_000;
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 /// Seconds in a minute.
 pub const SECONDS_PER_MINUTE: i64 = 60;
+/// Seconds in an hour.
+pub const SECONDS_PER_HOUR: i64 = 3_600;
 /// Seconds in a day.
 pub const SECONDS_PER_DAY: i64 = 86_400;
 /// Minutes in a day.

@@ -60,8 +60,13 @@ impl BucketGrid {
     pub fn of(session: Option<&str>, interval: &'static Interval) -> Option<Self> {
         match session {
             None | Some(UNSPECIFIED) => Some(Self::Every(interval)),
-            Some(name) => TPO_SESSIONS.iter().find(|row| row.name == name).map(TpoSession::grid),
+            Some(name) => Self::of_session(name),
         }
+    }
+
+    /// The grid of a session that has a length of its own, by its wire name; `None` for any other.
+    pub fn of_session(name: &str) -> Option<Self> {
+        TPO_SESSIONS.iter().find(|row| row.name == name).map(TpoSession::grid)
     }
 
     /// Start of the bucket that holds a time.
@@ -84,11 +89,23 @@ impl BucketGrid {
         if start == at { at } else { self.end(start) }
     }
 
-    /// End of the bucket that starts at `start`. A start beside the grid (a week of another anchor) keeps its length.
+    /// End of the bucket that starts at `start`. A start beside the grid (a week of another anchor) keeps its length; beside
+    /// a month's, it ends as long after the next month's.
     pub fn end(self, start: i64) -> i64 {
         match self {
             Self::Every(interval) => start.saturating_add(interval.seconds),
-            Self::Month => month(start.saturating_add(32 * SECONDS_PER_DAY)),
+            Self::Month => {
+                let first = month(start);
+                month(first.saturating_add(32 * SECONDS_PER_DAY)).saturating_add(start - first)
+            }
+        }
+    }
+
+    /// Seconds of its shortest bucket and of its longest.
+    pub fn lengths(self) -> (i64, i64) {
+        match self {
+            Self::Every(interval) => (interval.seconds, interval.seconds),
+            Self::Month => (28 * SECONDS_PER_DAY, 31 * SECONDS_PER_DAY),
         }
     }
 }
@@ -126,6 +143,7 @@ mod tests {
             assert_eq!((grid.ceil(at(ceil)), grid.end(at(floor))), (at(ceil), at(ceil)), "{session:?}");
         }
         assert_eq!(BucketGrid::Month.end(at("2026-02-01T00:00:00Z")), at("2026-03-01T00:00:00Z"));
+        assert_eq!(BucketGrid::Month.end(at("2026-01-05T06:00:00Z")), at("2026-02-05T06:00:00Z"), "beside the grid");
         assert!(BucketGrid::of(Some("TPO_SESSION_LUNAR"), hour).is_none());
         assert_eq!(BucketGrid::Month.ceil(i64::MAX), i64::MAX, "beyond the calendar");
     }

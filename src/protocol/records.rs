@@ -220,6 +220,24 @@ pub struct Usage {
     pub window_seconds: i64,
 }
 
+/// A record's field by its wire name as it is called here, in snake case: `buyVolume24H` is `buy_volume_24h`. A word begins at
+/// a capital or a number behind a small letter, and at the last of several capitals in front of one.
+pub fn attribute_name(wire: &str) -> String {
+    let letters: Vec<char> = wire.chars().collect();
+    let mut name = String::with_capacity(wire.len() + 4);
+    for (place, letter) in letters.iter().enumerate() {
+        let before = place.checked_sub(1).map_or('_', |place| letters[place]);
+        let small_follows = letters.get(place + 1).is_some_and(char::is_ascii_lowercase);
+        if (before.is_ascii_lowercase() && (letter.is_ascii_uppercase() || letter.is_ascii_digit()))
+            || (before.is_ascii_uppercase() && letter.is_ascii_uppercase() && small_follows)
+        {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
 pub(super) fn is_zero(value: &i64) -> bool {
     *value == 0
@@ -256,6 +274,23 @@ mod tests {
         let usage: Usage = serde_json::from_str(r#"{"limit":1.5e+02,"remaining":7.0,"used":null,"new":1}"#).unwrap();
         assert_eq!((usage.limit, usage.remaining, usage.used), (150, 7, 0));
         assert!(serde_json::from_str::<Usage>(r#"{"limit":1.5}"#).is_err());
+    }
+
+    #[test]
+    fn fields_are_called_as_here() {
+        for (wire, name) in [
+            ("rawSymbol", "raw_symbol"),
+            ("volume24h", "volume_24h"),
+            ("volume24hUsd", "volume_24h_usd"),
+            ("pctFromATH", "pct_from_ath"),
+            ("buyVolume24H", "buy_volume_24h"),
+            ("oneDayOIChange", "one_day_oi_change"),
+            ("orderPriceMinTickSize", "order_price_min_tick_size"),
+            ("wallet_address", "wallet_address"),
+            ("", ""),
+        ] {
+            assert_eq!(attribute_name(wire), name);
+        }
     }
 
     #[test]

@@ -174,6 +174,55 @@ def test_pandas_needs_nothing_else(client):
     assert frame.index.tz_localize(None).to_numpy().tolist() == series.timestamps.tolist()
 
 
+@pytest.mark.skipif(not hasattr(pd.DataFrame, "from_arrow"), reason="pandas 3 brought it")
+def test_the_reader_of_pandas_itself_wants_pyarrow(client):
+    # When this fails, `pandas.DataFrame.from_arrow(result)` needs no pyarrow either: the manual may say so.
+    with pytest.raises(ImportError, match="pyarrow"):
+        pd.DataFrame.from_arrow(asked(client, "candles"))
+
+
+@pytest.mark.parametrize("rows", [0, 1, None], ids=["empty", "one row", "all"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_series_in_pandas(client, kind, rows):
+    series = asked(client, kind)[:rows]
+    wanted = expected(series)
+    for label in ("left", "right"):
+        frame = series.to_pandas(label=label)
+        stamps = series.flat(label)[0]
+        assert frame.index.tz_localize(None).to_numpy().tolist() == stamps.tolist()
+        assert list(frame) == list(wanted)[1:]
+        for name, values in list(wanted.items())[1:]:
+            if not isinstance(values, np.ndarray):
+                assert [plain(listed_by_pandas(row)) for row in frame[name]] == [plain(row) for row in values]
+            elif values.dtype.kind == "M":
+                assert frame[name].dt.tz_localize(None).to_numpy().tolist() == values.tolist()
+            elif values.dtype.kind == "O":  # the sides
+                assert frame[name].tolist() == values.tolist()
+            else:
+                np.testing.assert_array_equal(frame[name].to_numpy(), values)
+
+
+def listed_by_pandas(row):
+    """What a column holds of a row: a text or none, or lists and dictionaries."""
+    if row is None or isinstance(row, (str, float)):
+        return row if isinstance(row, str) else None
+    if isinstance(row, dict):
+        every = [listed_by_pandas(part) for part in row.values()]
+        return [dict(zip(row, of_one, strict=True)) for of_one in zip(*every, strict=True)]
+    return row.tolist() if isinstance(row, np.ndarray) else [listed_by_pandas(part) for part in row]
+
+
+def test_several_series_and_records_in_pandas(client):
+    several = client.candles([FUTURES, "BYBIT"], "BTCUSDT", "1h", **DAY)
+    long = several.to_pandas(known_at=True)
+    assert long["exchange"].tolist() == [one.id.exchange for one in several for _ in range(24)]
+    assert (long["known_at"] == long.index + pd.Timedelta("1h")).all()
+    wide = several.to_pandas(pivot=True)
+    assert wide[f"close_{FUTURES}"].tolist() == several.sel(exchange=FUTURES)["close"].tolist()
+    markets = client.markets(limit=50)
+    assert markets.to_pandas()["raw_symbol"].tolist() == [one.raw_symbol for one in markets]
+
+
 def test_a_frame_outlives_its_result(client):
     series = asked(client, "candles")
     wanted = series["close"].copy()

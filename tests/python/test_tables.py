@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
-from marketpoints.records.analytics import record
+from marketpoints.records.tables import record
 
 BAD = '<img src=x onerror="alert(1)">'
 # The longest id there is: 78 digits, more than any number type of the machine holds.

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import marketpoints as mp
-from marketpoints.records.analytics import record
+from marketpoints.records.tables import record
 from support import NOW
 from support.scripted import scripted
 

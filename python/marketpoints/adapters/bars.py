@@ -8,7 +8,6 @@ from ..common.optional import load
 from ..common.protocols import Label
 from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest, SelectionError
-from ..results.buckets import step_of
 from ..results.series import Series
 from ..results.sets import IDENTITY, SeriesSet, as_set, unknown_field
 from .digits import Instrument, digits, rounded
@@ -145,7 +144,7 @@ def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequ
     frame = pandas.concat(parts, axis="columns", sort=True)
     if not len(frame):
         return frame
-    step = pandas.Timedelta(step_of(intervals.pop()))
+    step = pandas.Timedelta(_engine.Buckets.of(intervals.pop()).nanoseconds, unit="ns")
     every = pandas.date_range(frame.index[0], frame.index[-1], freq=step, name="time").as_unit("ns")
     # Where nothing is missing pandas would lend the engine's memory, which cannot be written.
     return frame.reindex(every if frame.index.isin(every).all() else every.union(frame.index)).copy()

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-from .. import _engine
 from ..common.arguments import METHODS
 from ..common.files import unfinished
 from ..common.hidden import redacted
+from ..common.intervals import BY_NAME, DAY
 from ..common.optional import load
 from ..common.times import Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
@@ -30,7 +30,6 @@ PAIR = re.compile(r"[A-Za-z0-9]+/[A-Za-z0-9]+(:[A-Za-z0-9]+(-\d{6})?)?", re.ASCI
 #: freqtrade looks for funding rates in files of this timeframe, however often a venue pays.
 RATES_TIMEFRAME = "1h"
 FORMATS = ("feather", "parquet")
-DAY = 86_400
 
 
 def freqtrade(
@@ -118,9 +117,9 @@ def _candle_kind(kind: str | None, pair: str) -> str:
 
 
 def _timeframe(series: Series) -> str:
-    for wire, short, _ in _engine.intervals():
-        if wire == series.id.interval:
-            return short
+    known = BY_NAME.get(series.id.interval or "")
+    if known is not None:
+        return known.short
     raise SelectionError(f"{series.id}: freqtrade has no timeframe for the interval {series.id.interval!r}")
 
 

@@ -8,14 +8,15 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
 
 from .. import _engine
-from ..common.arguments import Names, names, series_type
+from ..common.arguments import METHODS, Names, names, series_type
+from ..common.intervals import DAY as SECONDS_OF_DAY
 from ..common.optional import load
 from ..common.protocols import ArchiveLike
 from ..common.queries import PAIRED, QueryArguments, build_query
 from ..common.times import Interval, Time, iso, to_duration, to_unix
 from ..errors import InvalidRequest, NotArchivedError, SelectionError
 from ..identity import Window
-from ..results.frames import LABELS, arrow_name, series_table, to_arrow
+from ..results.arrow_tables import LABELS, arrow_name
 from ..results.levels import LevelSeries
 from ..results.series import Series
 from ..results.sets import SeriesSet
@@ -25,13 +26,12 @@ __all__ = ["Span", "frame"]
 
 #: How long a partition is: as files begin, so that none lies in two partitions.
 Span: TypeAlias = Literal["day", "month", "year"]
-SPANS: Mapping[Span, int] = {"year": 366 * 86_400, "month": 31 * 86_400, "day": 86_400}
+SPANS: Mapping[Span, int] = {"year": 366 * SECONDS_OF_DAY, "month": 31 * SECONDS_OF_DAY, "day": SECONDS_OF_DAY}
 DAY: Span = "day"
 #: Bytes of files that a partition is about: in memory some times as much.
 BYTES = 32 * 1024**2
 #: Seconds at either end that are looked at for the columns; sessions of a market profile are up to a month.
-SAMPLE, SAMPLE_OF_SESSIONS = 86_400, 40 * 86_400
-SESSIONS = "TPO_AGG"
+SAMPLE, SAMPLE_OF_SESSIONS = SECONDS_OF_DAY, 40 * SECONDS_OF_DAY
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _plain(pandas: Any, series: Series) -> Any:
     frame = series.to_pandas()
     objects = [name for name, kind in frame.dtypes.items() if isinstance(kind, pandas.StringDtype) or kind == "object"]
     if objects:
-        table = to_arrow(series_table([series]))
+        table = series.to_arrow()
         for name in objects:
             column = pandas.array(
                 table[arrow_name(name)], dtype=pandas.ArrowDtype(table.schema.field(arrow_name(name)).type)
@@ -339,7 +339,7 @@ def _sample(engine: _engine.Archive, holdings: Sequence[KeptSeries]) -> list[Ser
     """Series of the first and the last window of each query: what columns there are, and which series."""
     found: list[Series] = []
     for one in holdings:
-        length = max(SAMPLE_OF_SESSIONS if one.asks.type == SESSIONS else SAMPLE, 50 * one.step)
+        length = max(SAMPLE_OF_SESSIONS if one.asks.type == METHODS["tpo"] else SAMPLE, 50 * one.step)
         read = [*one.asks.read(engine, (one.start, min(one.end, one.start + length)))]
         read += one.asks.read(engine, (max(one.start, one.end - length), one.end))
         if not any(map(len, read)):  # no rows in the days at both ends: use all of it

@@ -8,6 +8,7 @@ from ..client.clients import Client
 from ..common import limits
 from ..common.arguments import METHODS
 from ..common.files import destination, write_atomically
+from ..common.intervals import DAY, HOUR
 from ..common.optional import load
 from ..common.times import iso
 from ..local.service import LocalService
@@ -17,7 +18,6 @@ from . import commands, tables
 __all__ = ["demo"]
 
 EXCHANGE, SYMBOL = "BINANCE_FUTURES", "BTCUSDT"
-HOUR, DAY = 3600, 86_400
 CANDLE_DAYS, BOOK_HOURS, BLOCK_SIZE = 30, 8, 10.0
 
 

@@ -12,7 +12,7 @@ from ..errors import InvalidRequest
 from ..identity import SeriesId
 from ..printable import printable
 from ..records.plan import PlannedRequest
-from ..results.frames import SIDES
+from ..results.arrow_tables import SIDES
 from ..results.ragged import Nested, Ragged
 from ..results.series import Series
 from ..results.sets import SeriesSet

@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 from .. import _engine
 from ..common.arguments import ANALYTICS, Extra, number, pairs, rows, text, weight_bound, whole
 from ..errors import InvalidRequest
-from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition, record
+from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.plan import Plan, plan_of
-from ..records.tables import Records
+from ..records.tables import Records, record
 from .base import Caller
 
 __all__ = ["AnalyticsMethods", "plan_analytics"]

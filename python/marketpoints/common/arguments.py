@@ -8,7 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .hidden import Hidden, redacted, redacted_path
+from .hidden import Hidden, of_type, redacted, redacted_path
+from .intervals import BY_LENGTH
 from .suggest import did_you_mean
 from .times import Interval, to_duration
 
@@ -148,10 +149,10 @@ def text(value: object, name: str) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
-    raise InvalidRequest(f"{name}: {_of_type(value)} is not a text")
+    raise InvalidRequest(f"{name}: {of_type(value)} is not a text")
 
 
-def interval_name(value: Interval | None) -> str | None:
+def interval_name(value: Interval | None, name: str = "interval") -> str | None:
     """The name of an interval; a duration, such as ``timedelta(hours=1)``, gives that of its length.
 
     Raises:
@@ -160,12 +161,12 @@ def interval_name(value: Interval | None) -> str | None:
     if value is None or isinstance(value, str):
         return value
     # A plain number could be seconds or minutes.
-    seconds = None if isinstance(value, (int, float)) else to_duration(value, "interval")
-    known = {length: short for _, short, length in _engine.intervals()}
-    if seconds in known:
-        return known[seconds]
+    seconds = None if isinstance(value, (int, float)) else to_duration(value, name)
+    if seconds in BY_LENGTH:
+        return BY_LENGTH[seconds].short
+    known = ", ".join(row.short for row in BY_LENGTH.values())
     raise InvalidRequest(
-        f"interval: {value!r} of type {type(value).__name__} is no interval; those are {', '.join(known.values())}, "
+        f"{name}: {value!r} of type {type(value).__name__} is no interval; those are {known}, "
         "wire names, and durations of these lengths"
     )
 
@@ -358,12 +359,6 @@ def number(value: Any, name: str) -> float | None:
     except (TypeError, ValueError):
         pass
     raise InvalidRequest(f"{name}: {redacted(value)} is not a number")
-
-
-def _of_type(value: object) -> str:
-    """A value and its type; only the type if it may be a secret."""
-    shown, kind = redacted(value), type(value).__name__
-    return shown if kind in shown else f"{shown} of type {kind}"
 
 
 def _spell(value: object) -> str:

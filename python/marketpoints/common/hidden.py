@@ -13,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Hidden", "hidden_text", "hide_locals", "redacted", "redacted_path"]
+__all__ = ["Hidden", "hidden_text", "hide_locals", "of_type", "redacted", "redacted_path"]
 
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
@@ -110,6 +110,12 @@ def redacted(value: object) -> str:
     )
     shown = repr(value) if plain and not getattr(value, "ndim", 0) else ""
     return shown if 0 < len(shown) <= LONGEST_REPR else f"a value of type {kind.__name__}"
+
+
+def of_type(value: object) -> str:
+    """A value and its type; of what may be a secret the type alone."""
+    shown, kind = redacted(value), type(value).__name__
+    return shown if kind in shown else f"{shown} of type {kind}"
 
 
 def redacted_path(path: str) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArchiveLike",
     "ClientLike",
+    "ColumnSource",
     "DatedFrameSource",
     "Drawable",
     "DrawableLevels",
@@ -72,6 +73,20 @@ class DatedFrameSource(FrameSource, Protocol):
 
     def _times(self, label: Label) -> Any:
         """The time of each row of :meth:`flat`."""
+
+
+class ColumnSource(DatedFrameSource, Protocol):
+    """What becomes columns of a frame that has those of others too."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names."""
+
+    def _stamps(self, label: Label) -> Any:
+        """The time of each row: datetime64[ns] (rows,)."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> Any: ...
 
 
 class Drawable(Protocol):

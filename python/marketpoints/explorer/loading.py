@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from .. import _engine
+from ..common.intervals import BY_LENGTH, BY_NAME, MINUTE
 from ..common.times import SECOND, iso
 from ..errors import Error, InvalidRequest, NotArchivedError
 from .base_layer import Ground, View
@@ -70,7 +70,7 @@ class Beyond:
             raise InvalidRequest("the identity of this result is not known, so no more of it can be loaded")
         if {"start", "end", "period", "max_weight", "progress"} & set(arguments):
             raise InvalidRequest("the view is what says start, end and period; leave them out, and max_weight too")
-        self._seconds = next((length for wire, _, length in _engine.intervals() if wire == self._id.interval), 60)
+        self._seconds = BY_NAME.get(self._id.interval or "", BY_LENGTH[MINUTE]).seconds
         self._offers: dict[int, tuple[list[tuple[int, int]], int]] = {}
         self._number = 0
         self._not_kept: set[tuple[int, int]] = set()

@@ -16,6 +16,7 @@ from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, safe_repr
 from ..common.hidden import Hidden, hide_locals, redacted
+from ..common.intervals import DAY
 from ..common.logs import warn
 from ..common.times import Duration, Time, iso, to_seconds, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalService"]
 
-DAY = 86_400
 # The folder of an archive's own files.
 OWN = "_marketpoints"
 # The journal is kept in memory, some 400 bytes a request.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .. import _engine
+from ..common.intervals import BY_NAME
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import DAY, SECOND, iso
@@ -80,10 +80,8 @@ def days(moments: Any) -> Any:
 
 def step(shown: Drawable) -> int | None:
     """Length of a bucket in nanoseconds; None where the interval is not known."""
-    for wire, _, seconds in _engine.intervals():
-        if wire == shown.id.interval:
-            return seconds * SECOND
-    return None
+    known = BY_NAME.get(shown.id.interval or "")
+    return None if known is None else known.seconds * SECOND
 
 
 def spans(shown: Drawable) -> tuple[Any, Any]:

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from .. import _engine
+from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE, WEEK
 from ..common.protocols import Drawable
 from ..identity import SeriesId
 from ..printable import printable
@@ -87,16 +88,16 @@ def brief(name: str) -> str:
 
 def interval_of(identity: SeriesId) -> str | None:
     """An interval as users type it."""
-    short = {wire: name for wire, name, _ in _engine.intervals()}
-    return short.get(identity.interval or "", identity.interval)
+    known = BY_NAME.get(identity.interval or "")
+    return identity.interval if known is None else known.short
 
 
 def volume_per(what: str, identity: SeriesId) -> str:
     """A volume with the time that it is of: ``traded volume per hour``; without it where the interval is not known."""
-    seconds = next((length for wire, _, length in _engine.intervals() if wire == identity.interval), None)
-    for name, length in (("week", 604_800), ("day", 86_400), ("hour", 3_600), ("minute", 60)):
-        if seconds is not None and seconds % length == 0:
-            count = seconds // length
+    known = BY_NAME.get(identity.interval or "")
+    for name, length in (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
+        if known is not None and known.seconds % length == 0:
+            count = known.seconds // length
             return f"{what} per {name}" if count == 1 else f"{what} per {count} {name}s"
     return what
 

@@ -1,16 +1,16 @@
 """Typed records of the prediction-market analytics (specification, section 2.5). Ids stay texts."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..common.display import card
 from ..common.sparks import spark
-from ..common.times import from_wire, no_time
-from ..results.frames import Kind
-from .tables import Pictured, Records, Table, fill
+from ..common.times import no_time
+from ..results.arrow_tables import Kind
+from .tables import Pictured, Records, Table, numbers_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,10 +23,12 @@ __all__ = [
     "TraderProfile",
     "UserCategories",
     "UserPosition",
-    "record",
 ]
 
-Record = TypeVar("Record")
+
+def percent(fraction: Any) -> Any:
+    """A fraction in percent, without the last digit's noise: 0.07 is 7, not 7.000000000000001."""
+    return float(Decimal(repr(fraction)) * 100) if isinstance(fraction, (int, float)) else fraction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +221,7 @@ class MarketSummary(Pictured):
     realized_pnl_min: float = 0.0
     realized_pnl_max: float = 0.0
     realized_pnl_distribution: "npt.NDArray[np.float64]" = field(default_factory=lambda: numbers_of(()))
-    win_rate: float = 0.0
+    win_rate: float = field(default=0.0, metadata={"read": percent})
     avg_buy_count: float = 0.0
     avg_sell_count: float = 0.0
     avg_size: float = 0.0
@@ -310,36 +312,3 @@ class UserCategories(Pictured):
             f"{row.market_category.strip()}/{row.market_sub_category}": f"{row.count:,}"
             for row in self.category_breakdown
         }
-
-
-def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
-    """Numbers as a read-only float64 array."""
-    import numpy as np
-
-    array: npt.NDArray[np.float64] = np.array(values, dtype=np.float64)
-    array.flags.writeable = False
-    return array
-
-
-def percent(fraction: Any) -> Any:
-    """A fraction in percent, without the last digit's noise: 0.07 is 7, not 7.000000000000001."""
-    return float(Decimal(repr(fraction)) * 100) if isinstance(fraction, (int, float)) else fraction
-
-
-def record(kind: Callable[..., Record], sent: Mapping[str, Any]) -> Record:
-    """A record from its fields by wire name, as the engine hands them over."""
-    return fill(kind, sent, READ)
-
-
-#: How fields that are no plain values are read.
-READ: dict[str, Callable[[Any], Any]] = {
-    "latest_open_position_ts": from_wire,
-    "latest_open_ts": lambda seconds: from_wire(seconds or None),  # what is 0 is left out on the wire
-    "win_rate": percent,
-    "condition_id": lambda ids: ids if isinstance(ids, str) else tuple(ids),
-    "realized_pnl_distribution": numbers_of,
-    "open_pos_avg_price_distribution": numbers_of,
-    "closed_pos_avg_exit_price_distribution": numbers_of,
-    "outcome_pricing": lambda rows: Records([record(OutcomePricing, row) for row in rows], OutcomePricing),
-    "category_breakdown": lambda rows: Records([record(CategoryRow, row) for row in rows], CategoryRow),
-}

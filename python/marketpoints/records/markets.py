@@ -1,22 +1,22 @@
 """Typed records of the market listing (specification, section 2.4; supplement, section 5)."""
 
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from ..common.times import from_wire, no_time
-from .tables import Records, TypedRecord, fill
+from .. import _engine
+from ..common.times import no_time
+from .tables import Records, TypedRecord, record
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["Market", "PredictionMarket", "Tag"]
 
-Record = TypeVar("Record")
-#: Where a wire name breaks into words: ``buyVolume24H``, ``oneDayOIChange``.
-WORD = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])")
+#: An attribute's name by its field's on the wire; of many markets each is asked once.
+attribute = lru_cache(maxsize=1024)(_engine.attribute_name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -159,21 +159,4 @@ class Market(TypedRecord):
     @classmethod
     def from_wire(cls, entry: Mapping[str, Any]) -> "Market":
         """A market from its entry by wire names."""
-        return _record(cls, entry)
-
-
-def _record(kind: Callable[..., Record], entry: Mapping[str, Any]) -> Record:
-    return fill(kind, entry, READ, lambda name: WORD.sub("_", name).lower())
-
-
-#: How fields that are no plain values are read.
-READ: dict[str, Callable[[Any], Any]] = {
-    "available_since": from_wire,
-    "available_to": from_wire,
-    "outcomes": tuple,
-    "prices": lambda prices: tuple(math.nan if price is None else price for price in prices),
-    "tags": lambda tags: Records([_record(Tag, tag) for tag in tags], Tag),
-    "prediction_markets": lambda markets: Records(
-        [_record(PredictionMarket, market) for market in markets], PredictionMarket
-    ),
-}
+        return record(cls, entry, attribute)

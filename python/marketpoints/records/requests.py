@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qsl
 
 from ..common.display import safe_repr
-from ..common.times import from_wire
 from ..printable import printable
-from ..results.frames import Kind
+from ..results.arrow_tables import Kind
 from .tables import Records, TypedRecord
 
 if TYPE_CHECKING:
@@ -124,10 +123,19 @@ def last(requests: Sequence[ServiceRequest]) -> tuple[int, list[str]]:
 
 
 def _record(row: tuple[int, str, str, int, int, str, str, int, int]) -> ServiceRequest:
+    import numpy as np
+
     time, method, target, status, weight, tier, key, size, microseconds = row
     path, _, query = target.partition("?")
-    when = from_wire({"s": 0, "ns": time})
-    assert when is not None  # the service's clock stays within what datetime64[ns] holds
     return ServiceRequest(
-        when, method, path, RequestQuery(query), status, weight, tier, key, size, microseconds / 1_000_000
+        np.datetime64(time, "ns"),
+        method,
+        path,
+        RequestQuery(query),
+        status,
+        weight,
+        tier,
+        key,
+        size,
+        microseconds / 1_000_000,
     )

@@ -1,77 +1,65 @@
 """Typed records, alone and in sequence, and plain tables: all with frames, a short repr and a card."""
 
-from abc import abstractmethod
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, get_args, get_origin, overload
+from dataclasses import Field, dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, get_args, get_origin, overload
 
-from .. import _engine
 from ..common.display import EDGE, card, cell, grid, lines, safe_repr
 from ..common.items import Items
-from ..common.times import spell
-from ..results import frames
-from ..results.frames import Kind
+from ..common.times import from_wire, spell
+from ..results.arrow_tables import Kind
+from ..results.frames import RecordFrames, refuse_as_array
 from ..results.ragged import same
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Pictured", "Records", "Table", "TypedRecord", "fill"]
+__all__ = ["Pictured", "Records", "Table", "TypedRecord", "numbers_of", "record"]
 
 Record = TypeVar("Record")
 
-#: How the annotations of a record's fields stand in a frame.
-KINDS: dict[Any, Kind] = {
-    str: "text",
-    str | None: "text",
-    int: "int",
-    float: "float",
-    float | None: "float",
-    bool: "truth",
-    tuple[str, ...]: "texts",
-    tuple[float, ...]: "numbers",
-    "npt.NDArray[np.float64]": "numbers",
-    "np.datetime64": "time",
+
+class Form(NamedTuple):
+    """How fields of one annotation are handled.
+
+    Attributes:
+        kind: How they stand in a frame.
+        read: From what the engine hands over; None keeps it, and a value that cannot be held is None.
+    """
+
+    kind: Kind
+    read: Callable[[Any], Any] | None = None
+
+
+def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
+    """Numbers as a read-only float64 array."""
+    import numpy as np
+
+    array: npt.NDArray[np.float64] = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+#: The annotations of records' fields; beside them are those of records within records.
+FORMS: dict[Any, Form] = {
+    str: Form("text"),
+    str | None: Form("text"),
+    int: Form("int"),
+    float: Form("float"),
+    float | None: Form("float"),
+    bool: Form("truth"),
+    tuple[str, ...]: Form("texts", tuple),
+    tuple[float, ...]: Form("numbers", lambda sent: tuple(math.nan if one is None else one for one in sent)),
+    "npt.NDArray[np.float64]": Form("numbers", numbers_of),
+    "np.datetime64": Form("time", from_wire),
 }
 
 
-class Tabular(frames.Exported):
-    """Frames of whatever tells its columns."""
-
-    @abstractmethod
-    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        """Kind and values of each column."""
-
-    def to_pandas(self) -> Any:
-        """A pandas ``DataFrame``: one row a record, columns by attribute name.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-        """
-        return frames.table_to_pandas(self._table())
-
-    def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
-
-        Raises:
-            MissingDependencyError: polars is not installed.
-        """
-        return frames.to_polars(self._arrow())
-
-    def to_arrow(self) -> Any:
-        """As :meth:`to_polars`, for pyarrow.
-
-        Raises:
-            MissingDependencyError: pyarrow is not installed.
-        """
-        return frames.to_arrow(self._arrow())
-
-    def _arrow(self) -> _engine.ArrowTable:
-        return frames.records_table(self._table())
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class TypedRecord(Tabular):
+class TypedRecord(RecordFrames):
     """A record with frames of one row. Records are equal when their fields are, arrays by value."""
 
     #: The fields that the short repr and the card show; none is all of them.
@@ -132,7 +120,7 @@ class Pictured(TypedRecord):
         return plots.rankings([self], kind=type(self).__name__, ax=ax)
 
 
-class Records(Items[Record], Tabular, Generic[Record]):
+class Records(Items[Record], RecordFrames, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
     def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
@@ -194,7 +182,7 @@ class Records(Items[Record], Tabular, Generic[Record]):
         return [{one.name: _plain(getattr(record, one.name)) for one in fields(record)} for record in self._items]  # type: ignore[arg-type]
 
 
-class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
+class Table(RecordFrames, Mapping[str, "npt.NDArray[Any]"]):
     """Columns of one length by name: float64, int64, or object arrays of texts."""
 
     def __init__(self, columns: "Mapping[str, npt.NDArray[Any]]") -> None:
@@ -226,7 +214,7 @@ class Table(Tabular, Mapping[str, "npt.NDArray[Any]"]):
         Raises:
             SelectionError: Always; the message says what to do instead.
         """
-        frames.refuse_as_array(self)
+        refuse_as_array(self)
 
     @safe_repr
     def __repr__(self) -> str:
@@ -264,31 +252,42 @@ def _ends(names: Sequence[str], rows: Sequence[Sequence[str]], count: int) -> st
     return grid(names, rows if whole else rows[:EDGE], [] if whole else rows[EDGE:], count - len(rows))
 
 
-def fill(
-    kind: Callable[..., Record],
-    sent: Mapping[str, Any],
-    read: Mapping[str, Callable[[Any], Any]],
-    spelt: Callable[[str], str] = str,
-) -> Record:
+def record(kind: Callable[..., Record], sent: Mapping[str, Any], named: Callable[[str], str] = str) -> Record:
     """A record of a kind from its fields by wire name.
 
     Args:
-        kind: The record's class, with a field ``extra`` for what it does not know, and for what a reader cannot hold.
+        kind: The record's class, with a field ``extra`` for what it does not know, and for what it cannot hold.
         sent: The fields, as the engine hands them over.
-        read: How fields that are no plain values are read, by attribute name; None is no value of the field.
-        spelt: From a wire name to an attribute's.
+        named: From a wire name to an attribute's.
     """
-    names = {one.name for one in fields(kind)} - {"extra"}  # type: ignore[arg-type]
+    fields_of: Any = kind
+    readers = _readers(fields_of, named)
     known: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for wire_name, value in sent.items():
-        name = spelt(wire_name)
-        held = read[name](value) if name in names and name in read else value
-        if name in names and (held is not None or value is None):
+        name = named(wire_name)
+        read = readers.get(name)
+        held = value if read is None else read(value)
+        if name in readers and (held is not None or value is None):
             known[name] = held
         else:
             extra[wire_name] = value
     return kind(**known, extra=extra)
+
+
+@cache
+def _readers(kind: Any, named: Callable[[str], str]) -> dict[str, Callable[[Any], Any] | None]:
+    """How each field of a kind of records is read, by attribute name: as its annotation says, or its own ``read``."""
+    return {one.name: _reader(one, named) for one in fields(kind) if one.name != "extra"}
+
+
+def _reader(one: Field[Any], named: Callable[[str], str]) -> Callable[[Any], Any] | None:
+    if get_origin(one.type) is Records:
+        (inner,) = get_args(one.type)
+        return lambda rows: Records([record(inner, row, named) for row in rows], inner)
+    form = FORMS.get(one.type)
+    own: Callable[[Any], Any] | None = one.metadata.get("read", form and form.read)
+    return own
 
 
 def _columns(kind: Any, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
@@ -301,7 +300,8 @@ def _kind(annotation: Any) -> Kind:
     if get_origin(annotation) is Records:
         (inner,) = get_args(annotation)
         return {one.name: _kind(one.type) for one in fields(inner)}
-    return KINDS.get(annotation, "json" if get_origin(annotation) is Mapping else "any")
+    form = FORMS.get(annotation)
+    return form.kind if form else "json" if get_origin(annotation) is Mapping else "any"
 
 
 def _plain(value: Any) -> Any:

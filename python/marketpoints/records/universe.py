@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..common.arguments import count
 from ..common.display import card, grid, lines, safe_repr
+from ..common.intervals import DAY, HOUR, MINUTE
 from ..common.protocols import ArchiveLike
 from ..common.times import exact
 from ..printable import printable
@@ -313,7 +314,7 @@ def report_of(
 
 def duration_words(seconds: float) -> str:
     """A length of time as people read it."""
-    for length, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+    for length, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
         if seconds >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"
     return f"{seconds:,.0f} s"

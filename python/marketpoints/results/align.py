@@ -7,6 +7,7 @@ from .. import _engine
 from ..common.times import SECOND, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide
+from .frames import LIBRARIES, Frame
 from .series import Series
 from .sets import SeriesSet, as_set
 
@@ -25,7 +26,7 @@ def align(
     left: "Series | SeriesSet | npt.ArrayLike",
     *others: Series | SeriesSet,
     max_age: Duration | Sequence[Duration | None] | None = None,
-    as_frame: wide.Frame = "pandas",
+    as_frame: Frame = "pandas",
 ) -> Any:
     """Joins series of any types and intervals on what was known at each row of the first.
 
@@ -53,8 +54,8 @@ def align(
             (token supply by chain), or buckets of no known length.
         MissingDependencyError: The frames' package is not installed.
     """
-    if as_frame not in wide.FRAMES:
-        raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, wide.FRAMES))}")
+    if as_frame not in LIBRARIES:
+        raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, LIBRARIES))}")
     joined = [_each(other) for other in others]
     series = [one for each in joined for one in each]
     ages = _max_ages(max_age, others)
@@ -73,7 +74,7 @@ def align(
     for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
         columns |= zip(names, _joined(moments, _ascending(one), age, list(held.values())), strict=True)
     times = {} if starts is None else {"time": starts}
-    return wide.frame(as_frame, "known_at", moments, times | columns)
+    return LIBRARIES[as_frame].columns("known_at", moments, times | columns)
 
 
 def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[Any]:

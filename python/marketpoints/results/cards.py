@@ -8,7 +8,7 @@ from ..common.display import EDGE, SHOWN, card, cell, grid
 from ..common.sparks import spark
 from ..common.times import iso
 from ..errors import Error
-from . import frames
+from .arrow_tables import SIDES
 from .ragged import cut
 
 __all__ = ["series_card", "set_card", "trend"]
@@ -110,4 +110,4 @@ def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
 
 def _sides(name: str, column: Any) -> Any:
     coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
-    return [(*frames.SIDES, None)[code] for code in column] if coded else column
+    return [(*SIDES, None)[code] for code in column] if coded else column

@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from .. import _engine
 from ..common.protocols import Label
-from .buckets import closing, step_between, step_of
 from .ragged import Nested, Ragged, span
 from .series import Series
 
@@ -180,7 +180,7 @@ class Sessions(Series):
         period_ends = self._ends()
         if period_ends is not None and not np.isnat(period_ends).any():
             return period_ends
-        ends = closing(self.timestamps, self._step())
+        ends = self._buckets().ends(self.timestamps)
         return ends if period_ends is None else np.where(np.isnat(period_ends), ends, period_ends)
 
     def _ends(self) -> "npt.NDArray[np.datetime64] | None":
@@ -189,13 +189,13 @@ class Sessions(Series):
         ends: npt.NDArray[np.datetime64] = self["period_end"]
         return ends
 
-    def _step(self) -> "np.timedelta64":
-        """The session's length: as asked, else as the rows tell it, else the interval."""
+    def _buckets(self) -> _engine.Buckets:
+        """As the session that was asked for, else as the rows tell it, else as the interval."""
         if self._session is None and (ends := self._ends()) is not None:
-            step = step_between(self.timestamps, ends)
-            if step is not None:
-                return step
-        return step_of(self.id.interval, self._session)
+            buckets = _engine.Buckets.between(self.timestamps, ends)
+            if buckets is not None:
+                return buckets
+        return _engine.Buckets.of(self._columns.id["interval"], self._session)
 
 
 def _whole(numbers: Ragged) -> Ragged:

@@ -28,7 +28,7 @@ __all__ = ["Series", "read"]
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 
 
-class Series(Timed, frames.Exported):
+class Series(Timed, frames.SeriesFrames):
     """One series: an identity, a timestamp a row, and columns over the engine's memory.
 
     ``series["close"]`` is a read-only NumPy array, of more than 512 rows without a copy; it stays valid when the series
@@ -181,46 +181,8 @@ class Series(Timed, frames.Exported):
         """
         return self._times(label), {name: self[name] for name in self.columns}
 
-    def to_pandas(self, *, label: Label = "left", copy: bool = False, known_at: bool = False) -> Any:
-        """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
-
-        Args:
-            label: ``"left"`` stamps a row with the start of its bucket, as the service does; ``"right"`` with its end,
-                :attr:`closes_at`, when its values are known.
-            copy: False shares the engine's memory where pandas can, and its values are read-only then; True makes
-                values of the frame's own that may be changed in place.
-            known_at: Whether the columns begin with ``known_at``, when each row was known (:attr:`known_at`), and
-                :attr:`asked_at`, as feature stores want it.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-            InvalidRequest: There is no such label.
-            SelectionError: The end is wanted, and the length of a bucket is not known.
-        """
-        return frames.to_pandas(frames.Dated(self) if known_at else self, copy=copy, label=label)
-
-    def to_polars(self, *, label: Label = "left", known_at: bool = False) -> Any:
-        """A polars ``DataFrame`` with the column ``time`` (ns, UTC) first.
-
-        ``label`` and ``known_at`` as in :meth:`to_pandas`.
-
-        Raises:
-            MissingDependencyError: polars is not installed.
-        """
-        return frames.to_polars(frames.series_table([frames.Dated(self) if known_at else self], label))
-
-    def to_arrow(self, *, label: Label = "left", known_at: bool = False) -> Any:
-        """A pyarrow ``Table`` with the column ``time`` (ns, UTC) first; numbers share the engine's memory.
-
-        ``label`` and ``known_at`` as in :meth:`to_pandas`.
-
-        Raises:
-            MissingDependencyError: pyarrow is not installed.
-        """
-        return frames.to_arrow(frames.series_table([frames.Dated(self) if known_at else self], label))
-
-    def _arrow(self) -> _engine.ArrowTable:
-        return frames.series_table([self])
+    def _every(self) -> "tuple[Self]":
+        return (self,)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """There is no one array: NumPy and pandas are told so.

@@ -10,12 +10,11 @@ from .. import _engine
 from ..common.dialect import Dialect
 from ..common.display import SHOWN, card, listing, safe_repr
 from ..common.items import Items
-from ..common.protocols import FrameSource, Label
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
 from ..identity import SeriesId
-from . import frames, wide
+from . import frames
 from .cards import series_card, set_card
 from .heatmap import Heatmap
 from .levels import Profile, Tpo
@@ -46,7 +45,7 @@ def as_set(given: object, name: str) -> "SeriesSet":
 Layout: TypeAlias = Literal["axis", "panels", "term", "smile"]
 
 
-class SeriesSet(Items[Series], frames.Exported):
+class SeriesSet(Items[Series], frames.SeriesFrames):
     """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
 
     Series are found by what they are of, never by position: ``answer.sel(side="BUY")``. They stand in the order in
@@ -205,44 +204,8 @@ class SeriesSet(Items[Series], frames.Exported):
     def __hash__(self) -> int:
         return hash(self._items)
 
-    def to_pandas(
-        self, *, label: Label = "left", copy: bool = False, pivot: bool = False, known_at: bool = False
-    ) -> Any:
-        """The frame of the only series; of several, one long frame with ``side``, ``exchange`` and ``symbol``.
-
-        With ``pivot`` it has a row a time instead, and a column for each value of each series, named by what tells the
-        series apart: ``volume_BUY``, ``close_ETHUSDT``; NaN where a series has no row of that time.
-
-        A set without series gives an empty frame. ``label``, ``copy`` and ``known_at`` (not with ``pivot``) as in
-        :meth:`Series.to_pandas`.
-
-        Raises:
-            MissingDependencyError: pandas is not installed.
-            SelectionError: ``pivot`` of series that have several values a time.
-        """
-        if pivot:
-            return wide.pivot(self._items, label, "pandas")
-        if len(self._items) == 1:
-            return self._items[0].to_pandas(label=label, copy=copy, known_at=known_at)
-        return frames.set_to_pandas(self._dated(known_at), label)
-
-    def to_polars(self, *, label: Label = "left", pivot: bool = False, known_at: bool = False) -> Any:
-        """As :meth:`to_pandas`, for polars."""
-        if pivot:
-            return wide.pivot(self._items, label, "polars")
-        return frames.set_to_polars(self._dated(known_at), label)
-
-    def to_arrow(self, *, label: Label = "left", pivot: bool = False, known_at: bool = False) -> Any:
-        """As :meth:`to_pandas`, for pyarrow."""
-        if pivot:
-            return wide.pivot(self._items, label, "arrow")
-        return frames.to_arrow(frames.series_table(self._dated(known_at), label))
-
-    def _dated(self, known_at: bool) -> Sequence[FrameSource]:
-        return [frames.Dated(one) for one in self._items] if known_at else self._items
-
-    def _arrow(self) -> _engine.ArrowTable:
-        return frames.series_table(self._items)
+    def _every(self) -> Sequence[Series]:
+        return self._items
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         """There is no one array: NumPy and pandas are told so.

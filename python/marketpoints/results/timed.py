@@ -8,7 +8,6 @@ from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
 from ..identity import Selection, SeriesId, Window
-from .buckets import MONTH, closing, missing, spans, step_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,7 +93,7 @@ class Timed:
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        return closing(self.timestamps, self._step())
+        return self._buckets().ends(self.timestamps)
 
     @property
     def known_at(self) -> "npt.NDArray[np.datetime64]":
@@ -120,8 +119,7 @@ class Timed:
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        step = self._step()
-        return MONTH[1] if step.dtype.str.endswith("[M]") else int(step.astype("int64"))
+        return self._buckets().nanoseconds
 
     @property
     def is_closed(self) -> "npt.NDArray[np.bool_]":
@@ -147,7 +145,9 @@ class Timed:
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        return missing(self.timestamps, self._step(), self.requested)
+        requested = self.requested
+        window = None if requested is None else (_nanoseconds(requested.start), _nanoseconds(requested.end))
+        return self._buckets().missing(self.timestamps, window)
 
     def gap_spans(self) -> "npt.NDArray[np.datetime64]":
         """The :meth:`gaps` as stretches: start and end, half-open, of buckets that are missing one after the other.
@@ -158,10 +158,10 @@ class Timed:
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        return spans(self.gaps(), self._step())
+        return self._buckets().stretches(self.gaps())
 
-    def _step(self) -> "np.timedelta64":
-        return step_of(self.id.interval)
+    def _buckets(self) -> _engine.Buckets:
+        return _engine.Buckets.of(self._columns.id["interval"])
 
     def _stamps(self, label: Label) -> Any:
         if label not in ("left", "right"):
@@ -171,3 +171,7 @@ class Timed:
 
 def _window(window: tuple[int, int] | Window) -> Window:
     return window if isinstance(window, Window) else Window(*map(from_seconds, window))
+
+
+def _nanoseconds(time: "np.datetime64") -> int:
+    return int(time.astype("datetime64[ns]").astype("int64"))

@@ -1,30 +1,25 @@
 """Several series side by side: a row a time, and a column for each value of each series."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any
 
 from .. import _engine
 from ..common.arguments import METHODS
-from ..common.optional import load
+from ..common.intervals import BY_NAME
+from ..common.protocols import ColumnSource, Label
 from ..errors import SelectionError
 from ..identity import SeriesId
-from .frames import arrow_name
+from .arrow_tables import Flat
 from .ragged import Nested, Ragged
 
-if TYPE_CHECKING:
-    from ..common.protocols import Label
-    from .series import Series
+__all__ = ["names", "side_by_side", "taken", "values"]
 
-__all__ = ["FRAMES", "Frame", "frame", "names", "pivot", "taken", "values"]
-
-Frame: TypeAlias = Literal["pandas", "polars", "arrow"]
-FRAMES = ("pandas", "polars", "arrow")
 # What tells two series apart, as it stands in the name of a column that both have.
 PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
 
 
-def pivot(every: "Sequence[Series]", label: "Label", as_frame: Frame) -> Any:
-    """A row for each time that any of the series has; NaN (NaT, None) where one has none.
+def side_by_side(every: Sequence[ColumnSource], label: Label) -> Flat:
+    """A row for each time that any of the series has, and the columns; NaN (NaT, None) where one has none.
 
     Raises:
         SelectionError: A series has several values a row, as price levels are, or several rows a time.
@@ -42,10 +37,10 @@ def pivot(every: "Sequence[Series]", label: "Label", as_frame: Frame) -> Any:
         places = np.full(len(times), -1, dtype=np.int64)
         places[np.searchsorted(times, known)] = np.arange(len(known))
         columns |= zip(own, (taken(column, places) for column in held.values()), strict=True)
-    return frame(as_frame, "time", times.view("datetime64[ns]"), columns)
+    return times.view("datetime64[ns]"), columns
 
 
-def values(one: "Series") -> dict[str, Any]:
+def values(one: ColumnSource) -> dict[str, Any]:
     """The columns that have one value a row; none where the rows are price levels alone."""
     columns = {name: one[name] for name in one.columns}
     plain = {
@@ -102,7 +97,7 @@ def _labels(identities: Sequence[SeriesId]) -> list[str]:
 def _word(part: str, value: str | None) -> str | None:
     """A part of an identity as users write it: ``1h``, ``open_interest``."""
     if part == "interval":
-        return next((short for wire, short, _ in _engine.intervals() if wire == value), value)
+        return BY_NAME[value].short if value in BY_NAME else value
     if part == "type":
         return next((method for method, wire in METHODS.items() if wire == value), value)
     return value
@@ -125,21 +120,3 @@ def taken(values: Any, places: Any) -> Any:
     taken = values[np.where(absent, 0, places)]
     taken[absent] = None if values.dtype.kind == "O" else np.datetime64("NaT", "ns")
     return taken
-
-
-def frame(as_frame: Frame, name: str, times: Any, columns: dict[str, Any]) -> Any:
-    """Columns as a frame, with the times as its index in pandas and as its first column elsewhere."""
-    if as_frame == "pandas":
-        pandas = load("pandas")
-        index = pandas.DatetimeIndex(times, name=name).tz_localize("UTC")
-        data = {
-            one: pandas.DatetimeIndex(column).tz_localize("UTC") if column.dtype.kind == "M" else column
-            for one, column in columns.items()
-        }
-        return pandas.DataFrame(data, index=index)
-    described = [
-        (arrow_name(one), "text", list(column)) if column.dtype.kind == "O" else (arrow_name(one), "array", column)
-        for one, column in ({name: times} | columns).items()
-    ]
-    table = _engine.ArrowTable(described)
-    return load("polars").DataFrame(table) if as_frame == "polars" else load("pyarrow").table(table)

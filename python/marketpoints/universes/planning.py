@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
+from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE
 from ..common.limits import TIERS, Tier
 from ..common.times import LARGEST_NANOSECONDS, SECOND
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
@@ -30,7 +31,6 @@ FALLBACK_TYPE = "TRADE_SIDE_AGNOSTIC_AGG"
 
 #: Fields that a plan sums over its series.
 SUMS = ("requests", "weight", "points", "bytes")
-HOUR, DAY = 3_600, 86_400
 
 #: A question to the service, of weight 0: a method of the client (or ``look_up``), and its arguments.
 Question: TypeAlias = tuple[str, Any]
@@ -254,20 +254,19 @@ def _estimate_bytes(entries: Iterable[Entry], kept: Iterable[Mapping[str, Any]])
         total = buckets.setdefault((dict(one["query"])["type"], step), [0, 0])
         total[0] += one["bytes"]
         total[1] += seconds // step
-    lengths = {short: seconds for _, short, seconds in _engine.intervals()}
     for entry in entries:
         wanted = entry.wanted
-        size, count = buckets.get((wanted.type, lengths[wanted.interval]), (0, 0))
-        entry.bucket_bytes = size / count if count else _table_bytes(wanted.type, lengths[wanted.interval])
+        size, count = buckets.get((wanted.type, BY_NAME[wanted.interval].seconds), (0, 0))
+        entry.bucket_bytes = size / count if count else _table_bytes(wanted.type, BY_NAME[wanted.interval].seconds)
 
 
 def _table_bytes(kind: str, seconds: int) -> float:
     """Bytes of a bucket by the table of types; between the table's lengths interpolated on log-log axes."""
-    known = list(zip((60, HOUR, DAY), BUCKET_BYTES.get(kind, BUCKET_BYTES[FALLBACK_TYPE]), strict=True))
+    known = list(zip((MINUTE, HOUR, DAY), BUCKET_BYTES.get(kind, BUCKET_BYTES[FALLBACK_TYPE]), strict=True))
     for (low, small), (high, large) in pairwise(known):
         if low <= seconds <= high:
             return float(small * (large / small) ** (log(seconds / low) / log(high / low)))
-    return known[0][1] if seconds < 60 else known[-1][1]
+    return known[0][1] if seconds < MINUTE else known[-1][1]
 
 
 def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniversePlan:

@@ -13,6 +13,7 @@ from ..client.discovery import DiscoveryMethods
 from ..common.arguments import folder, interval_name, names, path_text, series_type, text
 from ..common.display import safe_repr
 from ..common.hidden import redacted
+from ..common.intervals import BY_LENGTH, BY_NAME
 from ..common.queries import PAIRED, QueryArguments
 from ..common.suggest import did_you_mean
 from ..common.times import to_duration, to_unix
@@ -295,15 +296,11 @@ def _type(name: str, where: str) -> str:
 
 def _interval(given: Any, where: str) -> str:
     """The short name of an interval."""
-    known = {name: short for wire, short, _ in _engine.intervals() for name in (wire, short)}
-    try:
-        name = interval_name(given)
-    except InvalidRequest as problem:
-        raise InvalidRequest(f"{where}: {str(problem).removeprefix('interval: ')}") from None
-    if name in known:
-        return known[name]
-    every = ", ".join(dict.fromkeys(known.values()))
-    near = _engine.closest(str(name), list(known))
+    name = interval_name(given, where)
+    if name in BY_NAME:
+        return BY_NAME[name].short
+    every = ", ".join(row.short for row in BY_LENGTH.values())
+    near = _engine.closest(str(name), list(BY_NAME))
     raise InvalidRequest(f"{where}: {name!r} is no interval; those are {every}{did_you_mean(near)}")
 
 

@@ -1,4 +1,4 @@
-//! The live stream, over `WebSocket`s, at the two paths of supplement 7. Each sends events of the service's own market as its
+//! The live stream, over WebSockets, at the two paths of supplement 7. Each sends events of the service's own market as its
 //! clock passes them.
 //!
 //! A connection pulls: it computes a short stretch of time, writes it, and continues when the peer has read it. So a

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ... import _engine
-from ...common.times import SECOND
+from ...common.times import DAY, SECOND
 from ...plots.axes import moments
 from ...plots.overlays import middles
 from .files import INTERVALS, ROW, Month, building, write
@@ -165,7 +165,7 @@ def _day(name: str) -> tuple[int, int]:
     import numpy as np
 
     start = int(np.datetime64(name, "ns").astype("int64"))
-    return start, start + 86_400 * SECOND
+    return start, start + DAY
 
 
 def _rows(made: Coarse, before: int, shown: Any, middle: Any, length: int) -> Any:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ... import _engine
-from ...common.times import SECOND
+from ...common.intervals import BY_LENGTH
+from ...common.times import DAY, SECOND
 from ...errors import Error
 from ...explorer.base_layer import Ground, Part, View
 from ...explorer.downsampling import Trace
@@ -18,7 +18,6 @@ __all__ = ["Days", "Detail", "Layer", "layers"]
 
 #: Levels of snapshots themselves that a view may have, and those that are kept.
 MOST_IN_VIEW, MOST_KEPT = 8_000_000, 16_000_000
-DAY = 86_400 * SECOND
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ class Detail(Ground):
         assert coarsest.pixels is not None
         self.step = coarsest.pixels.step
         self._interval, self._counts = interval * SECOND, levels
-        self._wire = next(wire for wire, _, length in _engine.intervals() if length == interval)
+        self._wire = BY_LENGTH[interval].wire
         self._days: dict[int, Part] = {}
         self._lock = threading.Lock()
         self._width = 1_000

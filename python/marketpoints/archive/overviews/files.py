@@ -13,25 +13,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...common.intervals import BY_LENGTH, BY_NAME, DAY
+
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 __all__ = ["INTERVALS", "ROW", "Month", "Written", "building", "months_of", "opened", "write"]
 
+#: How many buckets one of an overview is of, at least: of fewer it would save too little.
+LEAST = 4
 #: Seconds of a bucket of a heatmap, and those of its overviews, the finest first; of longer ones all is read.
 INTERVALS = {
-    60: (900, 3_600, 14_400),
-    300: (3_600, 14_400),
-    900: (3_600, 14_400),
-    1_800: (14_400,),
-    3_600: (14_400,),
+    seconds: coarser
+    for seconds in BY_LENGTH
+    if (
+        coarser := tuple(BY_NAME[one].seconds for one in ("15m", "1h", "4h") if BY_NAME[one].seconds >= LEAST * seconds)
+    )
 }
 #: Version of what the files look like: those of another are not found.
 VERSION = 1
 ABOUT = "about.json"
 #: Seconds after which an unchanged folder counts as left by a killed program; a month takes minutes.
-LEFT = 86_400
+LEFT = DAY
 #: A row of an overview: start of the bucket, where its levels end, bids; lowest, highest and last mid price.
 ROW = [("start", "<i8"), ("end", "<i8"), ("bids", "<i8"), ("low", "<f8"), ("high", "<f8"), ("last", "<f8")]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _engine
+from ...common.intervals import BY_LENGTH, DAY
 from ...common.optional import load_if_there
 from ...common.queries import QueryArguments, build_query
 from ...common.times import SECOND
@@ -81,7 +82,7 @@ class Kept:
 
     def day(self, start: int) -> Heatmap | None:
         """The heatmap of a day by its start in Unix seconds; None where there are no rows."""
-        window: Any = {**self._named, "start": start, "end": start + 86_400}
+        window: Any = {**self._named, "start": start, "end": start + DAY}
         try:
             found = read(self._archive._engine, build_query(self._call, *self._market, window), None)
         except NotArchivedError as error:  # asked for in part
@@ -95,10 +96,10 @@ class Kept:
     def coarsest(self, found: list[Written], seconds: int, pixels: Any) -> Heatmap:
         """The coarsest overview as a heatmap."""
         about = next(one.about for one in found if one.about["id"] is not None)
-        name = next(wire for wire, _, length in _engine.intervals() if length == seconds)
         levels = ("levels", "list", (pixels.offsets * 2, pixels.levels.reshape(-1)))
         fields = [levels, ("split", "int", pixels.split)]
-        columns = _engine.Columns(about["id"] | {"interval": name}, about["extra"], "heatmap", pixels.starts, fields)
+        identity = about["id"] | {"interval": BY_LENGTH[seconds].wire}
+        columns = _engine.Columns(identity, about["extra"], "heatmap", pixels.starts, fields)
         query = self.query
         return Heatmap(columns, None, None, query.session, query.usd, query.selection)
 

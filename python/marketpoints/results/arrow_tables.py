@@ -1,0 +1,171 @@
+"""Results as Arrow tables of the engine, for everyone who reads Arrow; numbers share memory with NumPy's arrays."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from .. import _engine
+from ..common.protocols import DatedFrameSource, FrameSource, Label
+from ..identity import SeriesId
+
+__all__ = [
+    "LABELS",
+    "SIDES",
+    "Dated",
+    "Flat",
+    "Kind",
+    "Table",
+    "arrow_name",
+    "choices_of",
+    "columns_table",
+    "long_table",
+    "records_table",
+    "series_table",
+    "settled",
+    "usd_of",
+]
+
+#: What the values of a column are: text, int, float, truth, time, texts, numbers, json, any, or records of these.
+Kind: TypeAlias = "str | Mapping[str, Kind]"
+#: Kind and values of each column.
+Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
+#: A series as a table: the time of each of its rows, and its columns by name.
+Flat: TypeAlias = tuple[Any, Mapping[str, Any]]
+#: A column as the engine takes it: its name, the kind of its values, and these.
+Described: TypeAlias = tuple[str, str, Any]
+#: Names of the sides of a book, by code; -1 is neither.
+SIDES = ("bid", "ask")
+# Columns that tell the series of a long frame apart: name in the frame, field of the identity.
+LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
+# Labels that are written as codes: of more, polars gets texts and casts them itself.
+MOST_CODED = 256
+
+
+class Dated:
+    """A series whose frame tells of each row when it was known and asked: ``known_at`` and ``asked_at``, UTC.
+
+    Feature stores go by both: a row counts from ``known_at``, and one that was asked later is a later version of it.
+    """
+
+    def __init__(self, series: DatedFrameSource) -> None:
+        self._series = series
+        self.id, self.usd = series.id, series.usd
+
+    def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
+        """As of the series, with both times before its columns."""
+        import numpy as np
+
+        times, columns = self._series.flat(label)
+        known = self._series._times("left" if self._series.is_known_at_once else "right")
+        asked = np.datetime64("NaT", "ns") if self._series.asked_at is None else self._series.asked_at
+        return times, {"known_at": known, "asked_at": np.full(len(times), asked), **columns}
+
+
+def series_table(every: Sequence[FrameSource], label: Label = "left") -> _engine.ArrowTable:
+    """A series as an Arrow table; several as one long table, none as an empty one.
+
+    Args:
+        every: The series.
+        label: Which end of its bucket a row is stamped with.
+    """
+    if len(every) > 1:
+        flats = [series.flat(label) for series in every]
+        return long_table(every, flats, choices_of([series.id for series in every], flats), coded=False)
+    if not every:
+        import numpy as np
+
+        return _engine.ArrowTable([("time", "array", np.array([], dtype="datetime64[ns]"))])
+    (series,) = every
+    return _engine.ArrowTable(_described(*series.flat(label)), series.id.known() | _metadata(every))
+
+
+def long_table(
+    every: Sequence[FrameSource], flats: Sequence[Flat], choices: Mapping[str, Sequence[str]], *, coded: bool
+) -> _engine.ArrowTable:
+    """Several series below each other; what tells them apart are codes with names, or texts."""
+    # Each part has the names of its codes: with many, texts take less than their number's square.
+    names_of = {name: names if coded and len(names) <= MOST_CODED else None for name, names in choices.items()}
+    parts = []
+    for series, flat in zip(every, flats, strict=True):
+        identity = series.id
+        time, *columns = _described(*flat)
+        rows = len(time[2])
+        known = [(name, "label", (getattr(identity, LABELS[name]), names, rows)) for name, names in names_of.items()]
+        parts.append(_engine.ArrowTable([time, *known, *columns]))
+    return _engine.ArrowTable.stack(parts, _metadata(every))
+
+
+def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
+    """The columns of a series as the engine takes them: name, kind and values."""
+    described: list[Described] = [("time", "array", times)]
+    for name, values in columns.items():
+        codes = name == "side" and getattr(getattr(values, "dtype", None), "kind", "") == "i"
+        described.append((arrow_name(name), "codes", (values, SIDES)) if codes else (arrow_name(name), "array", values))
+    return described
+
+
+def arrow_name(name: str) -> str:
+    """A column's name in Arrow: there a NUL would be its end."""
+    return name.replace("\0", r"\x00")
+
+
+def columns_table(name: str, times: Any, columns: Mapping[str, Any]) -> _engine.ArrowTable:
+    """Columns of one row a time, the times first; texts are object arrays."""
+    described = [
+        (arrow_name(one), "text", list(column)) if column.dtype.kind == "O" else (arrow_name(one), "array", column)
+        for one, column in ({name: times} | dict(columns)).items()
+    ]
+    return _engine.ArrowTable(described)
+
+
+def records_table(table: Table) -> _engine.ArrowTable:
+    """Columns as an Arrow table. Fields of no fixed form, under ``extra``, become JSON text."""
+    return _engine.ArrowTable([_record_values(name, *one) for name, one in table.items()])
+
+
+def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
+    """A column of records as the engine takes it: name, kind and values."""
+    if not isinstance(kind, str):
+        inner = {field: (one, [row[field] for rows in values for row in rows]) for field, one in kind.items()}
+        fields = [_record_values(field, *one) for field, one in inner.items()]
+        return name, "records", (list(map(len, values)), fields)
+    if kind == "time":
+        import numpy as np
+
+        return name, "array", np.array(values, dtype="datetime64[ns]")
+    if kind == "json":
+        return name, "text", [json.dumps(value) for value in values]
+    if kind == "any":
+        return name, "text", [None if value is None else str(value) for value in values]
+    return name, "array" if hasattr(values, "dtype") else str(settled(kind, values)), values
+
+
+def settled(kind: Kind, values: Sequence[Any]) -> Kind:
+    """A count that came with a fraction makes its column one of doubles: nothing is cut off."""
+    fractions = kind == "int" and not hasattr(values, "dtype") and any(isinstance(value, float) for value in values)
+    return "float" if fractions else kind
+
+
+def usd_of(every: Sequence[FrameSource]) -> dict[str, bool]:
+    """Whether values are in USD, where that is known and the same of all series."""
+    flags = {series.usd for series in every}
+    return {"usd": one} if len(flags) == 1 and (one := flags.pop()) is not None else {}
+
+
+def _metadata(every: Sequence[FrameSource]) -> dict[str, str]:
+    """As :func:`usd_of`, as the texts that Arrow keeps."""
+    return {name: str(value).lower() for name, value in usd_of(every).items()}
+
+
+def choices_of(ids: Sequence[SeriesId], flats: Sequence[Flat]) -> dict[str, list[str]]:
+    """What tells series apart: by the column's name all its labels in the order they come."""
+    choices: dict[str, list[str]] = {}
+    columns = {name for _, own in flats for name in own}
+    by_symbol = all(one.raw_symbol is not None for one in ids)
+    for name, part in LABELS.items():
+        found = dict.fromkeys(getattr(one, part) for one in ids)
+        found.pop(None, None)
+        # A coin tells nothing more where all have a symbol.
+        if found and name not in columns and not (name == "coin" and by_symbol):
+            choices[name] = list(found)
+    return choices

@@ -1,0 +1,265 @@
+//! The buckets that the rows of a series stand for: when each is over, and which have no row. Times are Unix nanoseconds.
+
+use std::collections::TryReserveError;
+
+use super::column::NO_TIME;
+use crate::clock::{SECOND, UnixNanos, UnixSecond};
+use crate::protocol::{BucketGrid, Interval};
+
+/// A way in which a series' time is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buckets {
+    /// Buckets of so many nanoseconds.
+    Every(i64),
+    /// Calendar months in UTC.
+    Month,
+}
+
+impl From<BucketGrid> for Buckets {
+    fn from(grid: BucketGrid) -> Self {
+        match grid {
+            BucketGrid::Every(interval) => Self::Every(interval.seconds * SECOND),
+            BucketGrid::Month => Self::Month,
+        }
+    }
+}
+
+impl Buckets {
+    /// As buckets that have their own ends are cut; `None` where none has one. Whole calendar months count as months.
+    pub fn between<T: Copy + Into<i64>>(starts: &[T], ends: &[T]) -> Option<Self> {
+        let known = || {
+            let pairs = starts.iter().zip(ends).map(|(start, end)| ((*start).into(), (*end).into()));
+            pairs.filter(|(start, end)| *start != NO_TIME && *end != NO_TIME)
+        };
+        let lengths = || known().map(|(start, end)| end.saturating_sub(start));
+        let (shortest, longest) = (lengths().min().filter(|least| *least > 0)?, lengths().max()?);
+        let (least, most) = BucketGrid::Month.lengths();
+        let of_months = least * SECOND <= shortest && longest <= most * SECOND;
+        let whole = of_months && known().all(|(start, end)| [start, end].map(month_of) == [start, end]);
+        Some(if whole { Self::Month } else { Self::Every(shortest) })
+    }
+
+    /// Nanoseconds of the longest bucket.
+    pub fn length(self) -> i64 {
+        match self {
+            Self::Every(length) => length,
+            Self::Month => BucketGrid::Month.lengths().1 * SECOND,
+        }
+    }
+
+    /// When the bucket that starts at `start` is over; beyond the last moment that there is, that one.
+    fn end(self, start: i64) -> i64 {
+        match self {
+            _ if start == NO_TIME => NO_TIME,
+            Self::Every(length) => start.saturating_add(length),
+            Self::Month => {
+                let second = UnixNanos(start).second();
+                let within = UnixNanos(start).since(second.nanos());
+                UnixSecond(BucketGrid::Month.end(second.0)).nanos().plus(within).0
+            }
+        }
+    }
+
+    /// When each bucket is over.
+    pub fn ends<T: Copy + Into<i64> + From<i64>>(self, starts: &[T]) -> Vec<T> {
+        match self {
+            // Without a branch, so that the compiler takes many at a time.
+            Self::Every(length) => {
+                let end = |start: i64| {
+                    let end = start.wrapping_add(length);
+                    let end = if end < start { i64::MAX } else { end };
+                    if start == NO_TIME { NO_TIME } else { end }
+                };
+                starts.iter().map(|start| end((*start).into()).into()).collect()
+            }
+            Self::Month => starts.iter().map(|start| self.end((*start).into()).into()).collect(),
+        }
+    }
+
+    /// Starts of the buckets of a window, half-open, in which no row starts; without a window, of those from the first row
+    /// to the last. Rows ascend; several may share a bucket.
+    ///
+    /// # Errors
+    /// Where there are more of them than memory holds.
+    pub fn missing<T: Copy + Into<i64>>(
+        self,
+        rows: &[T],
+        window: Option<(i64, i64)>,
+    ) -> Result<Vec<i64>, TryReserveError> {
+        let edges = rows.first().zip(rows.last()).map(|(first, last)| ((*first).into(), (*last).into()));
+        match (self, window.or(edges)) {
+            (_, None) => Ok(Vec::new()),
+            (Self::Every(length), Some(edges)) => {
+                let grid = Grid { length, anchor: anchor(length, rows.first().map(|first| (*first).into())) };
+                let first = if window.is_some() { grid.ceil(edges.0) } else { grid.place(edges.0) };
+                let end = if window.is_some() { grid.ceil(edges.1) } else { grid.place(edges.1) + 1 };
+                grid.missing(rows, first, end)
+            }
+            (Self::Month, Some(edges)) => {
+                let month_at = |at: i64| UnixSecond(BucketGrid::Month.ceil(UnixNanos(at).ceil_second().0)).nanos().0;
+                let first = if window.is_some() { month_at(edges.0) } else { month_of(edges.0) };
+                let end = if window.is_some() { month_at(edges.1) } else { self.end(month_of(edges.1)) };
+                let mut there: Vec<i64> = rows.iter().map(|row| month_of((*row).into())).collect();
+                there.dedup();
+                let months =
+                    std::iter::successors(Some(first), |month| Some(self.end(*month)).filter(|next| next > month));
+                Ok(months.take_while(|month| *month < end).filter(|month| !there.contains(month)).collect())
+            }
+        }
+    }
+
+    /// Start and end of each stretch of buckets that follow one another.
+    pub fn stretches<T: Copy + Into<i64>>(self, starts: &[T]) -> Vec<[i64; 2]> {
+        let mut stretches: Vec<[i64; 2]> = Vec::new();
+        for start in starts.iter().map(|start| (*start).into()) {
+            match stretches.last_mut() {
+                Some([_, end]) if *end == start => *end = self.end(start),
+                _ => stretches.push([start, self.end(start)]),
+            }
+        }
+        stretches
+    }
+}
+
+/// The start of the month that holds a moment.
+fn month_of(at: i64) -> i64 {
+    UnixSecond(BucketGrid::Month.floor(UnixNanos(at).second().0)).nanos().0
+}
+
+/// Start of one bucket. Which day a week starts on is not published: the rows tell, or else it is the local service's.
+fn anchor(length: i64, first: Option<i64>) -> i64 {
+    match Interval::find("WEEK") {
+        Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(0) * SECOND),
+        _ => 0,
+    }
+}
+
+/// Buckets by their numbers: those of one length, and where the one of number 0 starts.
+struct Grid {
+    length: i64,
+    anchor: i64,
+}
+
+impl Grid {
+    /// The number of the bucket that holds a moment. Ends of time are further apart than their own type tells.
+    fn place(&self, at: i64) -> i128 {
+        (i128::from(at) - i128::from(self.anchor)).div_euclid(self.length.into())
+    }
+
+    /// The number of the first bucket that starts at a moment or after it.
+    fn ceil(&self, at: i64) -> i128 {
+        -(i128::from(self.anchor) - i128::from(at)).div_euclid(self.length.into())
+    }
+
+    fn start(&self, place: i128) -> i64 {
+        let start = i128::from(self.anchor) + place * i128::from(self.length);
+        i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// Starts of the buckets from `first` up to `end` in which no row starts.
+    fn missing<T: Copy + Into<i64>>(&self, rows: &[T], first: i128, end: i128) -> Result<Vec<i64>, TryReserveError> {
+        let count = usize::try_from((end - first).max(0)).unwrap_or(usize::MAX);
+        let mut there: Vec<bool> = Vec::new();
+        there.try_reserve_exact(count)?;
+        there.resize(count, false);
+        // Mostly a row is in the bucket after that of the row before it: a division for each would take longest of all.
+        let (mut place, mut start) = (first, self.start(first));
+        for row in rows.iter().map(|row| (*row).into()) {
+            let next = start.saturating_add(self.length);
+            if !(start..next).contains(&row) {
+                place =
+                    if (next..next.saturating_add(self.length)).contains(&row) { place + 1 } else { self.place(row) };
+                start = self.start(place);
+            }
+            if let Some(one) = usize::try_from(place - first).ok().and_then(|place| there.get_mut(place)) {
+                *one = true;
+            }
+        }
+        let mut absent = Vec::new();
+        absent.try_reserve_exact(there.iter().filter(|one| !**one).count())?;
+        absent
+            .extend(there.iter().enumerate().filter(|one| !one.1).map(|(place, _)| self.start(first + place as i128)));
+        Ok(absent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DAY: i64 = 86_400 * SECOND;
+    const DAYS: Buckets = Buckets::Every(DAY);
+
+    fn at(text: &str) -> i64 {
+        text.parse::<jiff::Timestamp>().unwrap().as_second() * SECOND
+    }
+
+    fn month(number: i64) -> i64 {
+        at(&format!("2026-{number:02}-01T00:00:00Z"))
+    }
+
+    #[test]
+    fn buckets_end_where_the_next_one_starts() {
+        assert_eq!(DAYS.ends(&[0, 5, NO_TIME, i64::MAX - 1]), [DAY, DAY + 5, NO_TIME, i64::MAX]);
+        assert_eq!(Buckets::Month.ends(&[month(1), month(2) + 7]), [month(2), month(3) + 7]);
+        assert_eq!(Buckets::Month.ends(&[NO_TIME, i64::MAX - 1]), [NO_TIME, i64::MAX]);
+        assert_eq!((DAYS.length(), Buckets::Month.length()), (DAY, 31 * DAY));
+    }
+
+    #[test]
+    fn own_ends_tell_the_length() {
+        assert_eq!(Buckets::between(&[0, 2 * DAY], &[DAY, 4 * DAY]), Some(DAYS));
+        assert_eq!(Buckets::between(&[month(1), month(2)], &[month(2), month(3)]), Some(Buckets::Month));
+        assert_eq!(Buckets::between(&[month(2)], &[month(2) + 30 * DAY]), Some(Buckets::Every(30 * DAY)));
+        assert_eq!(Buckets::between(&[month(1), NO_TIME], &[NO_TIME, month(2)]), None);
+        assert_eq!(Buckets::between(&[5, 0], &[5, DAY]), None);
+    }
+
+    #[test]
+    fn months_without_a_row_are_missing() {
+        let (first, last) = (month(1), month(5));
+        assert_eq!(Buckets::Month.missing(&[first, first, last], None).unwrap(), [2, 3, 4].map(month));
+        let window = Some((month(2) - 1, month(4) + 1));
+        assert_eq!(Buckets::Month.missing(&[month(3) + DAY], window).unwrap(), [2, 4].map(month));
+        assert_eq!(Buckets::Month.stretches(&[2, 3, 5].map(month)), [[2, 4], [5, 6]].map(|one| one.map(month)));
+    }
+
+    #[test]
+    fn weeks_start_as_the_rows_do_or_on_monday() {
+        let week = Buckets::Every(7 * DAY);
+        let (monday, sunday) = (at("2026-01-05T00:00:00Z"), at("2026-01-04T00:00:00Z"));
+        let window = Some((monday - 3 * DAY, monday + 8 * DAY));
+        assert_eq!(week.missing::<i64>(&[], window).unwrap(), [monday, monday + 7 * DAY]);
+        assert_eq!(week.missing(&[sunday], window).unwrap(), [sunday + 7 * DAY]);
+    }
+
+    #[test]
+    fn what_no_memory_holds_is_an_error_and_ends_of_time_are_none() {
+        assert!(Buckets::Every(1).missing(&[0, i64::MAX], None).is_err());
+        assert_eq!(DAYS.missing(&[0], Some((DAY, 0))).unwrap(), [0_i64; 0]);
+        assert_eq!(DAYS.missing::<i64>(&[], None).unwrap(), [0_i64; 0]);
+        assert_eq!(DAYS.missing(&[NO_TIME, i64::MAX], Some((0, 2 * DAY))).unwrap(), [0, DAY]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_bucket_is_judged_as_alone(
+            mut rows in prop::collection::vec(-60i64..60, 0..12), length in 1i64..9, from in -40i64..40, count in 0i64..40,
+        ) {
+            rows.sort_unstable();
+            let window = Some((from, from + count));
+            let starts = (-100..100).map(|place| place * length).filter(|start| (from..from + count).contains(start));
+            let bare: Vec<i64> =
+                starts.filter(|start| !rows.iter().any(|row| (*start..start + length).contains(row))).collect();
+            prop_assert_eq!(Buckets::Every(length).missing(&rows, window).unwrap(), bare.clone());
+            let stretches = Buckets::Every(length).stretches(&bare);
+            let again: Vec<i64> = stretches
+                .iter()
+                .flat_map(|[start, end]| (0..(end - start) / length).map(move |place| start + place * length))
+                .collect();
+            prop_assert_eq!(again, bare);
+            prop_assert!(stretches.windows(2).all(|two| two[0][1] < two[1][0]));
+        }
+    }
+}
