@@ -1,4 +1,4 @@
-"""What can go wrong, as classes. Every error of this package is an :class:`Error`."""
+"""The errors of the package. All of them are an :class:`Error`."""
 
 import builtins
 from collections.abc import Sequence
@@ -116,15 +116,15 @@ class DecodeError(Error, ValueError):
 
 
 class PartialError(Error):
-    """Some parts of a call arrived and some did not: ``results`` holds the ones, ``failures`` the others."""
+    """Some requests of a call succeeded and some failed: ``results`` and ``failures`` hold them."""
 
 
 class ArchiveError(Error):
-    """An archive does not answer, or cannot be written. ``path`` is the file, where it is about one."""
+    """An archive cannot be read or written. ``path`` is the file, where it is about one."""
 
 
 class NotArchivedError(ArchiveError, LookupError):
-    """Data were never asked, so an archive does not know them: ``missing`` says which, ``results`` holds the rest."""
+    """Data were never downloaded into the archive: ``missing`` says which, ``results`` holds the rest."""
 
 
 class DamagedFileError(ArchiveError):
@@ -140,7 +140,7 @@ class NewerFormatError(ArchiveError):
 
 
 class SelectionError(Error, LookupError):
-    """A set was asked as if it were one series, and it holds none or several."""
+    """A set was used like a single series, but holds none or several."""
 
 
 class MissingDependencyError(Error, ImportError):

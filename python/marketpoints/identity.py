@@ -1,4 +1,4 @@
-"""What a series is of, and what was asked for when it was fetched (specification, section 2.2)."""
+"""The identity of a series, and the query that fetched it (specification, section 2.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -14,7 +14,7 @@ __all__ = ["Asked", "Selection", "SeriesId", "Window"]
 
 @dataclass(frozen=True)
 class SeriesId:
-    """What a series is of. Any field may be None: the service names only what applies (section 2.2).
+    """The identity of a series. Any field may be None: the service names only what applies (section 2.2).
 
     Attributes:
         type: Data type, such as ``TRADE_AGG``.

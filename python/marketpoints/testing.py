@@ -1,4 +1,4 @@
-"""Tests of research code: does it see what was not known yet?"""
+"""Tests of research code for lookahead: does it use what was not known yet?"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class LookaheadError(AssertionError):
     """A function saw what was not known yet; :attr:`differences` has every place."""
 
     def __init__(self, differences: list[Difference], moments: int) -> None:
-        """Of the moments that were looked at, those that differ."""
+        """The values that differ."""
         self.differences = differences
         shown = [f"  {one}" for one in differences[:SHOWN]]
         if len(differences) > SHOWN:
@@ -104,7 +104,7 @@ def _moment(time: Time) -> float:
 
 
 def _run(function: Callable[[Client], Any], service: LocalService | Client, moment: float) -> Any:
-    """What the function makes of what was known at a moment, as a pandas frame indexed by time."""
+    """The function's result on what was known at a moment, as a pandas frame indexed by time."""
     if isinstance(service, Client):
         with service._as_of(moment) as client:
             return _framed(function(client))

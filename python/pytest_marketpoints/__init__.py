@@ -24,7 +24,7 @@ MEANING = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes the mark known."""
+    """Registers the mark."""
     config.addinivalue_line("markers", MEANING)
 
 
@@ -80,7 +80,7 @@ def marketpoints_client(
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> "Generator[None, Any, None]":
-    """Reports what the service was asked by a test that failed."""
+    """Reports the service's requests of a failed test."""
     outcome = yield
     report = outcome.get_result()
     service = getattr(item, "funcargs", {}).get("marketpoints_service")

@@ -104,7 +104,7 @@ pub(super) fn weight(
     if asked > most {
         return Err(invalid(format!(
             "one request of {data_type} has {most} points at most (section 8.3), not {asked}; {} cuts a window into \
-             requests and tells their weight",
+             requests and returns their weight",
             Spelling::caller().method("plan")
         )));
     }

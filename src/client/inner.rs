@@ -45,8 +45,8 @@ impl ClientInner {
     pub(super) fn answer_clock(&self, now: UnixNanos) -> impl Fn() -> UnixNanos + Send + Sync + '_ {
         let began = Instant::now();
         move || {
-            let told = self.clock.as_ref().and_then(|clock| clock());
-            told.unwrap_or_else(|| now.plus(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX)))
+            let time = self.clock.as_ref().and_then(|clock| clock());
+            time.unwrap_or_else(|| now.plus(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX)))
         }
     }
 }

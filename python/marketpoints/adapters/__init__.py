@@ -17,5 +17,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """What users use."""
+    """The public names."""
     return sorted(__all__)

@@ -79,7 +79,7 @@ def nautilus(candles: Series | SeriesSet, instrument: Instrument | None = None) 
 
 
 def _candles(candles: Series | SeriesSet, label: Label) -> Any:
-    """The closed candles of one series: five columns of a frame of its own."""
+    """The closed candles of one series, as a frame of five columns."""
     series, closed = closed_candles(candles)
     return series.to_pandas(label=label)[list(OHLCV.values())].loc[closed].copy()
 
@@ -100,7 +100,7 @@ def closed_candles(candles: Series | SeriesSet) -> "tuple[Series, npt.NDArray[np
 
 
 def closes(candles: Series | SeriesSet, *, column: str = "close", by: str | Sequence[str] | None = None) -> Any:
-    """Several series side by side, as vectorbt takes them: a row a time, a column a series.
+    """Several series side by side for vectorbt: a row per time, a column per series.
 
     Rows are stamped with the **end** of their bucket, tz-aware UTC, and cover every bucket from first to last, so
     that the index has a frequency; where a series has no row its value is NaN: filling is the user's choice. Buckets

@@ -16,19 +16,19 @@ MOST = 16
 
 
 class Instrument(Protocol):
-    """What is needed of a framework's instrument."""
+    """The attributes needed of a framework's instrument."""
 
     @property
     def price_precision(self) -> int:
-        """Digits behind the point of a price."""
+        """Digits after the point of a price."""
 
     @property
     def size_precision(self) -> int:
-        """Digits behind the point of a size."""
+        """Digits after the point of a size."""
 
 
 def digits(instrument: Any) -> tuple[int, int]:
-    """Digits behind the point of an instrument's prices and sizes.
+    """Digits after the point of an instrument's prices and sizes.
 
     Raises:
         InvalidRequest: It does not have them.
@@ -42,7 +42,7 @@ def digits(instrument: Any) -> tuple[int, int]:
 
 
 def units(values: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.int64]":
-    """Values in whole units of the last digit: the nearest to the decimal numbers that they print as, ties to even.
+    """Values in integer units of the last digit: the nearest to the decimal numbers that they print as, ties to even.
 
     Raises:
         InvalidRequest: One is no number, or has too many digits for 64 bits.
@@ -62,6 +62,6 @@ def units(values: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.int
 
 
 def rounded(values: "npt.NDArray[np.float64]", places: int) -> "npt.NDArray[np.float64]":
-    """The doubles nearest to the decimal numbers of so many digits that are nearest to values."""
+    """Values rounded to so many decimal digits, as the nearest doubles."""
     made: npt.NDArray[np.float64] = units(values, places) / 10.0**places
     return made

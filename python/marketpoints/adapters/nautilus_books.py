@@ -109,7 +109,7 @@ def nautilus_arrow(result: Series | SeriesSet, instrument: Instrument, *, block_
 def _levels(
     book: Heatmap | SeriesSet, instrument: Instrument, block_size: float | None
 ) -> "tuple[Sides, npt.NDArray[np.float64], npt.NDArray[np.float64]]":
-    """A book of the levels that have something within the instrument's digits, its prices and sizes."""
+    """A book of the levels whose size is not 0 in the instrument's digits, with prices and sizes."""
     import numpy as np
 
     price_places, size_places = digits(instrument)
@@ -161,7 +161,7 @@ def _depths(book: Heatmap, instrument: Instrument, block_size: float | None) -> 
 
 
 def _decimals(values: Any, places: int) -> Any:
-    """Exact decimals of so many digits behind the point, in the framework's width."""
+    """Exact decimals of so many digits after the point, in the framework's width."""
     from decimal import Decimal
 
     pyarrow = load("pyarrow")

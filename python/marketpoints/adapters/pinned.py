@@ -1,4 +1,4 @@
-"""Arrays that outlive their names once their address was given away; imported by the function that makes them."""
+"""Arrays that stay in memory once their address was taken; imported by the function that makes them."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _pinned: "dict[int, Events]" = {}
 
 
 class Events(np.ndarray[Any, np.dtype[np.void]]):
-    """Events whose memory stays where it is once somebody asked for its address.
+    """Events whose memory is kept once its address was taken.
 
     hftbacktest takes the address (``array.ctypes.data``) and no reference: an array that only it knew would be freed,
     and the backtest would read what came in its place.
@@ -24,5 +24,5 @@ class Events(np.ndarray[Any, np.dtype[np.void]]):
         return super().ctypes
 
     def release(self) -> None:
-        """Lets the memory go with the last name of the array; call it when every backtest over it is closed."""
+        """Frees the memory with the last reference to the array; call it when every backtest over it is closed."""
         _pinned.pop(id(self), None)

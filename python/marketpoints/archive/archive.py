@@ -28,7 +28,7 @@ __all__ = ["Archive"]
 
 
 class Archive(Downloads, Explorable):
-    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was asked.
+    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was downloaded.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
     what it had downloaded stays. See ``docs/archive.md``.
@@ -83,7 +83,7 @@ class Archive(Downloads, Explorable):
         columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> SeriesSet:
-        """What is kept, as the client would answer. Needs no network and no key.
+        """The archived data, as the client would answer. Needs no network and no key.
 
         Args:
             type: Data type by its wire name, or a series method's name, such as ``"candles"``.
@@ -130,7 +130,7 @@ class Archive(Downloads, Explorable):
         columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Any:
-        """What is kept, as a dask ``DataFrame`` whose partitions are read when they are needed.
+        """The archived data as a dask ``DataFrame`` whose partitions are read when needed.
 
         Its rows and columns are those of ``read(…).to_pandas()``, several series by time. It is indexed by ``time``
         with known divisions; texts and lists are Arrow's, and columns in which series differ are categories. The first

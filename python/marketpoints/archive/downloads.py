@@ -30,7 +30,7 @@ __all__ = ["Downloads"]
 
 
 class Downloads(Inventory):
-    """The part of an archive that asks a service."""
+    """The methods of an archive that download."""
 
     @overload
     def sync(
@@ -67,7 +67,7 @@ class Downloads(Inventory):
         progress: "Progress" = False,
         **arguments: "Unpack[QueryArguments]",
     ) -> Synced | AsyncAnswer[Synced]:
-        """Downloads what is missing of the closed buckets of a window, and nothing else; awaited with an async client.
+        """Downloads the missing closed buckets of a window; awaited with an async client.
 
         What has arrived is kept at once: after an interruption of any kind the next sync pays only for the rest.
 
@@ -139,7 +139,7 @@ class Downloads(Inventory):
         max_weight: int | None = None,
         progress: "Progress" = False,
     ) -> UniverseReport | UniversePlan | AsyncAnswer[UniverseReport] | AsyncAnswer[UniversePlan]:
-        """Downloads what is missing of many series, as one plan and one run; awaited with an async client.
+        """Downloads the missing buckets of many series, as one plan and one run; awaited with an async client.
 
         Series take turns by the weight that they were given, the oldest buckets of each first, so that none waits for
         another to end. What has arrived is kept at once: after an interruption of any kind the next start pays only for
@@ -297,7 +297,7 @@ class Downloads(Inventory):
         consistent: bool = False,
         **arguments: "Unpack[QueryArguments]",
     ) -> Verification | Refreshed | AsyncAnswer[Refreshed]:
-        """Compares every file with its checksum; with a client and a query, asks the kept windows again instead.
+        """Compares every file with its checksum; with a client and a query, downloads archived windows again.
 
         Changes nothing: a sync mends files, :meth:`refresh` takes over revised history.
 
@@ -343,7 +343,7 @@ class Downloads(Inventory):
         interval: "Interval | None",
         arguments: QueryArguments,
     ) -> QueryArguments:
-        """The arguments with the start that they leave open: the first bucket that is kept."""
+        """The arguments with an open start filled in: the first archived bucket."""
         if arguments.get("start") is not None or arguments.get("period") is not None:
             return arguments
         query = build_query("verify", type, exchange, symbol, interval, arguments, open_window=True)

@@ -1,4 +1,4 @@
-"""What an archive holds as a dask DataFrame: a partition a day, a month or a year, read when it is needed."""
+"""Archived data as a dask DataFrame: a partition a day, a month or a year, read when needed."""
 
 import datetime as dt
 import math
@@ -47,7 +47,7 @@ class SeriesQuery:
     columns: tuple[str, ...] | None = None
 
     def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
-        """What is read of a window, Unix seconds; without one, of all that its arguments say."""
+        """The engine's query for a window in Unix seconds; without one, for that of its arguments."""
         arguments = dict(self.arguments)
         if window is not None:
             arguments = {**arguments, "start": window[0], "end": window[1], "period": None}
@@ -61,7 +61,7 @@ class SeriesQuery:
 
 @dataclass(frozen=True)
 class KeptSeries:
-    """What an archive has of a query: the window that is read, Unix seconds, and about how much it is."""
+    """The archived part of a query: the window to read in Unix seconds, and its approximate size."""
 
     asks: SeriesQuery
     start: int
@@ -120,7 +120,7 @@ def frame(
     partition: Span | None,
     columns: Names,
 ) -> Any:
-    """What an archive holds of a query, as a dask DataFrame.
+    """The archived data of a query, as a dask DataFrame.
 
     Raises:
         InvalidRequest: An argument is not valid.

@@ -1,4 +1,4 @@
-"""What an archive keeps and kept, read without a client."""
+"""The content of an archive, now and before, read without a client."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ class Inventory:
     _engine: _engine.Archive
 
     def contents(self) -> Records[Archived]:
-        """The windows that are kept, by query.
+        """The archived windows, by query.
 
         Files among the ledgers that are not this archive's are left alone; a :class:`~marketpoints.ForeignFileWarning`
         names them.
@@ -52,7 +52,7 @@ class Inventory:
         return Records([window for entry in kept for window in windows(entry)], Archived)
 
     def _verified(self, consistent: bool) -> Verification:
-        """Every file compared with its checksum, and buckets with what finer ones make."""
+        """Compares every file with its checksum, and buckets with their finer ones."""
         found = self._engine.verify()
         problems = Records([FileProblem(*problem) for problem in found["problems"]], FileProblem)
         if not found["files"] and not problems and self._engine.source is None:
@@ -75,7 +75,7 @@ class Inventory:
         interval: "Interval | None" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Records[Missing]:
-        """The windows that were never asked, query by query, each in order. Needs no network and no key.
+        """The windows that were never downloaded, query by query, each in order. Needs no network and no key.
 
         What has not closed yet was not asked either: an archive knows no clock. Asked and empty is not missing.
 
@@ -102,7 +102,7 @@ class Inventory:
         interval: "Interval | None" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> "np.datetime64 | None":
-        """The time of the first row that is kept, ``datetime64[ns]`` in UTC; None where there is none.
+        """The time of the first archived row, ``datetime64[ns]`` in UTC; None where there is none.
 
         Of several symbols, that of all of them together. :meth:`contents` shows since when buckets are archived, also
         where they hold nothing.
@@ -130,7 +130,7 @@ class Inventory:
         interval: "Interval | None" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> "np.datetime64 | None":
-        """The time of the last row that is kept, as :meth:`first`."""
+        """The time of the last archived row, as :meth:`first`."""
         query = build_query("last", type, exchange, symbol, interval, arguments, open_window=True)
         return self._engine.edge(query, True)
 
@@ -142,7 +142,7 @@ class Inventory:
         interval: "Interval | None" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Records[Vintage]:
-        """What was kept and took other values since, in the order in which it was replaced, query by query.
+        """Archived values that changed since, in the order in which they were replaced, query by query.
 
         Only buckets that the service changed are vintages: changed, removed, or added. What
         was known at a moment is read by ``read(…, as_of=…)``: of a vintage, at its ``known_from``.
@@ -173,7 +173,7 @@ class Inventory:
         before: "Time",
         **arguments: "Unpack[QueryArguments]",
     ) -> Compacted:
-        """Drops vintages that were replaced at ``before`` or earlier; what is kept now stays.
+        """Drops vintages that were replaced at ``before`` or earlier; current data stay.
 
         What was known at ``before`` and later can still be read; for a query of which something was dropped,
         what was known earlier is lost, and ``read(…, as_of=…)`` raises. Waits for other writers.

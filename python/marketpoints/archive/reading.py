@@ -1,4 +1,4 @@
-"""Reading what an archive keeps."""
+"""Reading from an archive."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ __all__ = ["read"]
 def read(
     archive: _engine.Archive, query: _engine.Query, as_of: float | None, columns: Sequence[str] | None = None
 ) -> SeriesSet:
-    """What an archive holds of a query, as a client would answer; of ``columns`` (None: all) those that exist.
+    """The archived data of a query, as a client would answer; of ``columns`` (None: all) those that exist.
 
     Raises:
         NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its

@@ -24,8 +24,8 @@ ENVIRONMENT = """\
 environment:
   MARKETPOINTS_API_KEY    the service's key
   MARKETPOINTS_BASE_URL   its address
-  MARKETPOINTS_DIALECT    TOML file of the names that it publishes, where they are not the specification's
-  MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (without it, learnt from answers)
+  MARKETPOINTS_DIALECT    TOML file of the names that it publishes instead of the specification's
+  MARKETPOINTS_TIER       free, basic, standard or advanced: the budget to keep to (by default read from answers)
   MARKETPOINTS_CLOCK_OFFSET, MARKETPOINTS_CLOCK_SPEED  the service's clock is this machine's times the speed (1) plus
                           the offset in seconds, for `serve --now` and `serve --speed`
 
@@ -33,14 +33,14 @@ environment:
 """
 SERVE_HELP = """\
 keys file: a line for each key, `name tier key`; # starts a comment. The tier is free, basic, standard, advanced or
-unlimited; in place of the key may stand sha256: and the 64 hexadecimal digits of its SHA-256.
+unlimited; instead of the key, sha256: and the 64 hexadecimal digits of its SHA-256.
   lab      advanced  mp-lab-5f0c2a
   student  free      sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b
 The keys of a file are not printed.
 
 The access log has time, peer, name of the key, method, target, status, weight, bytes and microseconds; never a key.
 
-Ctrl-C or SIGTERM stops it: no new connections, requests under way get --grace seconds to finish, then the status is 0.
+Ctrl-C or SIGTERM stops it: no new connections, running requests get --grace seconds to finish, then the status is 0.
 A second one ends it at once.
 """
 INGEST_HELP = """\
@@ -49,26 +49,26 @@ any, or when no dump is found at all. Other files (a README) are reported, and n
 A second ingest of the same files changes nothing.
 """
 SYNC_HELP = """\
-the file, in TOML: keys at the top hold for every [[series]] that does not say otherwise.
+the file, in TOML: keys at the top are defaults for every [[series]].
   archive = "history"                  # a folder beside the file, or s3://bucket/prefix
   archive_source = "…"                 # only for a service whose address changes: a name for it
   interval = ["1m", "1h"]
   start = "2026-01-01"                 # or period = "90d"; end = … is now where it is left out
   [[series]]
-  type = ["candles", "open_interest"]  # crossed with every market and interval
+  type = ["candles", "open_interest"]  # combined with every market and interval
   exchange = "BINANCE_FUTURES"
   symbol = ["BTCUSDT", "ETHUSDT"]
   [[series]]
   type = "candles"
   markets = { exchange = "BYBIT", category = "PERPETUAL", sort_by = "VOLUME_24H", sort_direction = "desc", limit = 50 }
 
-A second start goes on where the first one ended, whatever ended it, and pays for nothing that is kept.
+A second start continues where the first one ended, and pays only for what is not archived.
 The status is 0 when every series is complete or empty, 1 when one failed (start again), 3 when one was refused and
 none failed (starting again does not help), 2 when the file or an option is not valid.
 """
 TYPE_HELP = f"{', '.join(METHODS)}, or any data type by its wire name"
 SERIES_ONLY = f"""\
-Series only. The analytics ({", ".join(ANALYTICS)}) are asked in Python:
+Series only. The analytics ({", ".join(ANALYTICS)}) are available in Python:
 client.leaderboard(…); `marketpoints weight leaderboard` prints the weight of one request."""
 EXAMPLE = """\
 examples:
@@ -77,7 +77,7 @@ examples:
 
 Several symbols or coins are one fetch within one budget; in a file the columns exchange, symbol, coin and side
 distinguish them.
-A symbol is asked of each exchange apart; a coin of all its exchanges at once, which weighs less."""
+A symbol takes a request per exchange; a coin one for all its exchanges, which weighs less."""
 INTERVAL_HELP = "1m 5m 15m 30m 1h 4h 1d 1w, or a wire name"
 LENGTH_HELP = "seconds, or a number with a unit such as 90d, 12h or 30m"
 TIME_HELP = "ISO 8601 text (UTC without an offset) or Unix seconds"
@@ -95,7 +95,7 @@ OPTION_KINDS: dict[str, dict[str, Any]] = {
 SHOWN = (ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning)
 # Options whose values may begin with a minus, which argparse takes for another option.
 SIGNED = ("--period", "--start", "--end", "--now")
-# Status codes: what the user can mend by typing something else is 2, as argparse has it; every other failure is 1.
+# Status codes: 2 for wrong usage, as with argparse; 1 for every other failure.
 FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
 

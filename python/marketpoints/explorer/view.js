@@ -476,7 +476,7 @@ function render({ model, el, signal }) {
       edge.lineTo(w - one - other, y + tall);
       edge.lineTo(w - one - other, y);
     }
-    g.strokeStyle = ink.ink; // told from pixels of the same hue
+    g.strokeStyle = ink.ink; // distinguishes it from pixels of the same hue
     g.lineWidth = 0.7;
     g.stroke(edge);
     g.globalAlpha = 1;

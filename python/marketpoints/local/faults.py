@@ -1,4 +1,4 @@
-"""Faults on purpose: a local service that is slow, refuses, breaks off or lies, for tests of what copes with it."""
+"""Fault injection: a local service that is slow, refuses, breaks off or lies, for tests of error handling."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -13,7 +13,7 @@ __all__ = ["FaultRule", "Faults"]
 
 
 class FaultRule:
-    """One fault that was set. A context manager: leaving it takes the fault back."""
+    """One fault that was set. A context manager: leaving it removes the fault."""
 
     def __init__(self, rule: _engine.FaultRule, text: str) -> None:
         self._rule = rule
@@ -30,7 +30,7 @@ class FaultRule:
         return self._rule.active
 
     def remove(self) -> None:
-        """Takes it back. A second call does nothing."""
+        """Removes it. A second call does nothing."""
         self._rule.remove()
 
     def __enter__(self) -> "FaultRule":
@@ -135,7 +135,7 @@ class Faults:
 
     @property
     def seen(self) -> int:
-        """Requests that were hit since the service started, by whatever rule."""
+        """Requests that were hit since the service started, by any rule."""
         return self._faults.seen
 
     @safe_repr

@@ -1,4 +1,4 @@
-"""Raw dumps to a store that the local service answers from."""
+"""Reads raw dumps into a store for the local service."""
 
 import logging
 import os
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class IngestReport:
-    """What an ingest did.
+    """The result of an ingest.
 
     Attributes:
         files: Dump files read.

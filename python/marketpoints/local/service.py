@@ -181,7 +181,7 @@ class LocalService:
 
     @property
     def requests(self) -> Records[ServiceRequest]:
-        """What it was asked, as it stands now: the oldest first, in the order of the answers.
+        """Its requests so far: the oldest first, in the order of the answers.
 
         A request is there when its answer arrives, also one that was refused. The last ``keep_requests`` (10,000) are
         kept, and at most 16 MiB of their targets; :attr:`requests_left_out` says how many are not. Requests whose head
@@ -191,7 +191,7 @@ class LocalService:
 
     @property
     def requests_left_out(self) -> int:
-        """How many requests :attr:`requests` has no more, because later ones took their place."""
+        """How many requests were removed from :attr:`requests` to make room for later ones."""
         return self._service.requests_left_out
 
     @property
@@ -200,7 +200,7 @@ class LocalService:
         return self._service.spent
 
     def clear_requests(self) -> None:
-        """Forgets :attr:`requests` and :attr:`spent`. Budgets stay as they are."""
+        """Clears :attr:`requests` and :attr:`spent`. Budgets are unchanged."""
         self._service.clear_requests()
 
     def assert_spent(self, weight: int) -> None:
@@ -234,7 +234,7 @@ class LocalService:
 
     @property
     def openapi(self) -> dict[str, Any]:
-        """What every local service answers at ``/openapi.json``: its description as an OpenAPI 3.1 document."""
+        """The OpenAPI 3.1 document that every local service answers at ``/openapi.json``."""
         document: dict[str, Any] = json.loads(_engine.openapi())
         return document
 
@@ -338,7 +338,7 @@ class LocalService:
 
 
 def is_archive(data: object) -> bool:
-    """Whether what is to be served is an archive: by itself, by its folder, or by an object store's address."""
+    """Whether the data to serve are an archive: an object, its folder, or an object store's address."""
     if isinstance(getattr(data, "_engine", None), _engine.Archive):
         return True
     if not isinstance(data, (str, os.PathLike)):

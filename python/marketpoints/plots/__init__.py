@@ -52,7 +52,7 @@ def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
 
 @fitted
 def heatmap(shown: DrawableLevels, *, ax: Any, prices: tuple[float, float] | None, **options: Any) -> Any:
-    """Draws volume by time and price in colours, with what goes over it. Returns the axes."""
+    """Draws volume by time and price in colours, with layers over it. Returns the axes."""
     over = [one for name in ("candles", "liquidations") if (one := options.get(name)) is not None]
     bounds.check_all([shown, *shared_time.flattened(over)])
     return heatmaps.heatmap(shown, ax, window=prices, **options)
@@ -68,7 +68,7 @@ def profile(
     kind: profiles.ProfileKind | None,
     imbalance: float,
 ) -> Any:
-    """Draws traded volume by price in each bucket, as a footprint, or over the whole window. Returns the axes."""
+    """Draws traded volume by price in each bucket, as a footprint, or over the full window. Returns the axes."""
     bounds.check_all([shown])
     return profiles.profile(shown, ax, step, price_range(prices), kind, imbalance)
 
@@ -132,7 +132,7 @@ def _together(results: Sequence[Drawable], *, ax: Any, volume: bool) -> Any:
 
 
 def explain(ax: Any, why_empty: str) -> Any:
-    """Says in a picture of nothing why there is nothing: the reason names the window. Returns the axes."""
+    """Draws an empty picture with the reason and the window. Returns the axes."""
     if ax.texts:
         what = ax.texts[-1].get_text().partition("\n")[0]
         ax.texts[-1].set_text(f"{what}:\n{fill(words.plain(why_empty), WIDTH)}")
@@ -140,7 +140,7 @@ def explain(ax: Any, why_empty: str) -> Any:
 
 
 def _height(group: Sequence[Drawable]) -> float:
-    """Height in inches that a picture needs to be read."""
+    """Height in inches at which a picture is readable."""
     panels = len(lines.panels_of(group[0])) if _is_lines(group[0]) else 1
     return max(HEIGHT, lines.height(panels)) if panels > 1 else HEIGHT
 

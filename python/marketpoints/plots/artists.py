@@ -1,4 +1,4 @@
-"""Artists that go by the pixels they are drawn on: however many bars or cells share a pixel, none of them is lost.
+"""Artists that draw by pixels: however many bars or cells share a pixel, none of them is lost.
 
 They decide at each drawing, so that this holds for every size, resolution and zoom. The one module that imports
 matplotlib: import it within a function, after ``load("matplotlib")``.
@@ -92,7 +92,7 @@ class Bars(PolyCollection):
 
 
 class WholeAxes(AxesImage):
-    """An image that is made anew at each drawing, of just what the axes show.
+    """An image that is made anew at each drawing, of the visible part.
 
     Args:
         ax: The axes to draw on.
@@ -104,11 +104,11 @@ class WholeAxes(AxesImage):
         self.set_data(np.full((1, 1), np.nan))
 
     def get_extent(self) -> tuple[float, float, float, float]:
-        """What the axes show: that is what is drawn."""
+        """The axes' limits: the visible part is drawn."""
         return *self.axes.get_xlim(), *self.axes.get_ylim()
 
     def get_window_extent(self, renderer: Any = None) -> Any:
-        """Place of the axes in pixels."""
+        """Position of the axes in pixels."""
         axes: Any = self.axes
         return axes.bbox.frozen()
 
@@ -144,7 +144,7 @@ class Cells(WholeAxes):
         return super().make_image(renderer, magnification, unsampled=False)
 
     def raster(self, width: int, height: int) -> "npt.NDArray[np.float64]":
-        """The values of the pixels of what the axes show: float64 (height, width), NaN where there is no cell."""
+        """The values of the visible pixels: float64 (height, width), NaN where there is no cell."""
         low, high = self.axes.get_xlim()
         left, right = ((self._spans - low) * (width / (high - low))).T
         first, last = covered(left, right, width)

@@ -62,7 +62,7 @@ def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
 
 
 def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
-    """Axes that hold nothing, and say so; of a series also in which window."""
+    """Empty axes with a message, for a series also with its window."""
     if shown is not None and shown.requested is not None:
         start, end = (iso(edge) for edge in shown.requested)
         text = f"{text}\n{start} to {end} UTC"
@@ -153,7 +153,7 @@ def show_asked(ax: Any, shown: Drawable) -> None:
 
 
 def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
-    """A line, broken at NaN. A value between two breaks, of which no line is seen, has a marker."""
+    """A line, broken at NaN. A single value between two breaks gets a marker."""
     import numpy as np
 
     finite = np.isfinite(np.concatenate([[np.nan], values, [np.nan]]))
@@ -249,7 +249,7 @@ def prices(ax: Any, label: str) -> None:
 
 
 def amounts(ax: Any, label: str, ticks: int | None = None) -> None:
-    """Formats an axis of amounts: 1.5k, 20M, 3B; what hangs below the base line is an amount as well."""
+    """Formats an axis of amounts: 1.5k, 20M, 3B; amounts below the base line are positive too."""
     ticker = load("matplotlib.ticker")
     short = ticker.EngFormatter(sep="")
     ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(abs(value)).replace("G", "B")))

@@ -1,4 +1,4 @@
-"""Numbers that pictures hold: larger ones are refused before anything is drawn."""
+"""Bounds on the numbers in pictures: larger ones are refused before anything is drawn."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -37,7 +37,7 @@ def check(what: str, values: Any, where: Any = None) -> None:
 
 
 def _beyond(values: Any) -> int | None:
-    """Where the first number stands that no picture holds."""
+    """The index of the first number out of bounds."""
     import numpy as np
 
     numbers = np.asarray(values, dtype=np.float64).reshape(-1)

@@ -69,7 +69,7 @@ def add_cells(
 
 
 def outside(levels: Any, window: tuple[float, float] | None, height: float) -> str:
-    """What to say where no level reaches into the range of prices given; nothing where one does."""
+    """The message if no level is in the given range of prices; empty if one is."""
     if window is None or ((levels > window[0] - height) & (levels <= window[1])).any():
         return ""
     low, high = window
@@ -77,7 +77,7 @@ def outside(levels: Any, window: tuple[float, float] | None, height: float) -> s
 
 
 def step_of(first: Any, levels: Any, low: float, high: float) -> float:
-    """Height of a price bucket: the levels' own distance, or so many of them that the picture has rows enough."""
+    """Height of a price bucket: the levels' distance, or a multiple of it for a reasonable number of rows."""
     import numpy as np
 
     gaps = np.diff(first) if len(first) > 1 else np.diff(np.unique(levels))

@@ -1,4 +1,4 @@
-"""The choices that a picture takes, by what it shows; all else is refused with what it is of."""
+"""The options of each kind of picture; an option of another kind is refused with a message that says so."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def choices_of(shown: Drawable) -> tuple[str, ...]:
 
 
 def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None:
-    """Checks that each option is of the picture of one of several results.
+    """Checks that each option applies to the picture of one of several results.
 
     Raises:
         InvalidRequest: One is not; it says of which results it is, and what these take.
@@ -51,7 +51,7 @@ def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None
 
 
 def check_axes(ax: Any) -> None:
-    """Checks that axes are some.
+    """Checks that axes are matplotlib's.
 
     Raises:
         InvalidRequest: They are not.

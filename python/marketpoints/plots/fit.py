@@ -1,4 +1,4 @@
-"""Titles, labels and numbers made to lie within the figure, also of small axes in a figure that lays out nothing."""
+"""Fits titles, labels and numbers into the figure, also for small axes in a figure without a layout engine."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ MOST = 0.6
 
 
 def fitted(draw: Draw) -> Draw:
-    """A function that draws on axes, or on those of a new figure, and whose texts then are all seen."""
+    """Decorator: a function draws on the given or new axes, and all of its texts are visible."""
 
     @wraps(draw)
     def drawn(*args: Any, ax: Any, **options: Any) -> Any:
@@ -75,7 +75,7 @@ def _shortened(label: Any, room: float) -> None:
 
 
 def _inside(every: Sequence[Any]) -> bool:
-    """Makes axes smaller, together, so that their texts lie in the figure. Returns whether it did."""
+    """Makes all axes smaller so that their texts fit into the figure. Returns whether it did."""
     figure = every[0].figure
     margin = MARGIN * figure.dpi / 100
     texts = [box for one in every if (box := one.get_tightbbox()) is not None]

@@ -1,4 +1,4 @@
-"""The artist of a heatmap: at each drawing the engine makes the pixels of what the axes show, at their true number.
+"""The artist of a heatmap: at each drawing the engine makes the visible pixels at the device's resolution.
 
 So zooming in brings out detail, walls survive zooming out, and every size, resolution and file format has exact cells.
 Imports matplotlib: import it within a function, after ``load("matplotlib")``.
@@ -63,7 +63,7 @@ class Raster(WholeAxes):
         return pixels, left / magnification, bottom / magnification, IdentityTransform()
 
     def raster(self, width: int, height: int) -> "npt.NDArray[np.float32]":
-        """The volumes of so many pixels of what the axes show: float32 (height, width), NaN where nothing is known."""
+        """The volumes of so many visible pixels: float32 (height, width), NaN where nothing is known."""
         box: Any = self.axes.bbox
         planes = [self._seen(plane, [box.x0, box.x1, box.y0, box.y1], (width, height)) for plane, _ in self._planes]
         found: npt.NDArray[np.float32] = np.fmax.reduce(planes)
@@ -99,7 +99,7 @@ class Raster(WholeAxes):
         return made
 
     def _coloured(self, planes: Sequence[Any]) -> Any:
-        """Volumes in colours: uint8 (height, width, 4); where there is none, the paper is seen."""
+        """Volumes in colours: uint8 (height, width, 4); transparent where there is none."""
         painted = [self._painted(values, cmap) for values, (_, cmap) in zip(planes, self._planes, strict=True)]
         colours, largest = painted[0], planes[0]
         for values, more in zip(planes[1:], painted[1:], strict=True):
@@ -129,7 +129,7 @@ class Raster(WholeAxes):
         return float(np.fmax.reduce(found)[0, 0])
 
     def format_cursor_data(self, data: Any) -> str:
-        """What stands beside time and price: the volume with its unit."""
+        """The cursor's text beside time and price: the volume with its unit."""
         if not np.isfinite(data):
             return "[no snapshot]"
         return f"[{data:,.6g}{' ' + self._unit if self._unit else ''}]"

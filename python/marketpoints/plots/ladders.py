@@ -32,7 +32,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXabcdefghijklmnopqrstuvwx"
 
 
 def letters_of(ax: Any, width: float, height: float, characters: int) -> float | None:
-    """Size in points of a text that fits into so many pixels; None where it would be too small to read."""
+    """Font size at which a text fits into so many pixels; None if too small to read."""
     inch = float(ax.figure.dpi)
     size = min(LARGE, 0.75 * height / inch * 72, 0.94 * width / (characters * DIGIT) / inch * 72)
     return size if size >= SMALL else None

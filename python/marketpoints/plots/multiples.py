@@ -81,7 +81,7 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
 
 
 def _column(one: Drawable) -> tuple[str, Panel | None]:
-    """The one column that stands for a series."""
+    """The main column of a series."""
     if candles.is_candles(one):
         return "close", None
     if "levels" in one:

@@ -1,4 +1,4 @@
-"""Colours of heatmaps and bubbles: palettes on dark and on light paper, and scales for values of which few are huge.
+"""Colours of heatmaps and bubbles: palettes on dark and light backgrounds, and scales for values with few huge ones.
 
 Palettes ascend in lightness on dark paper and descend on light paper, so that they read the same in every kind of
 colour vision and in grey. Bids and asks are blue and orange, which all kinds can distinguish.
@@ -200,7 +200,7 @@ def tick_values(norm: Any, most: int) -> list[float]:
 
 
 def _of_steps(edges: Any, most: int) -> list[float]:
-    """Numbers for a bar on which every colour has the same height."""
+    """Numbers for a colour bar on which every colour has the same height."""
     import numpy as np
 
     if len(edges) == 2 and edges[1] == 4 * edges[0]:  # made of one volume

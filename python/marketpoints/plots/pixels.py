@@ -1,4 +1,4 @@
-"""Levels by time and price as the engine makes pixels of them. Needs no matplotlib."""
+"""Levels by time and price, made into pixels by the engine. Needs no matplotlib."""
 
 import math
 import operator
@@ -30,7 +30,7 @@ MANY = 100_000
 
 @dataclass
 class Pixels:
-    """Levels of which the engine makes pictures.
+    """Levels for pictures by the engine.
 
     Attributes:
         offsets: Where each row's levels start, int64 (rows + 1).
@@ -114,7 +114,7 @@ class Pixels:
         )
 
     def _packed_for(self, reduce: str) -> _engine.PackedLevels | None:
-        """Packed levels for a picture that is not the first: most are drawn once, and then packing is lost work."""
+        """Packed levels, from the second picture on: most are drawn once, for which packing does not pay."""
         if reduce not in ("max", "last") or len(self.levels) < MANY:
             return None
         self._pictures += 1
@@ -133,7 +133,7 @@ class Pixels:
         reduce: str,
         side: str | None,
     ) -> "npt.NDArray[np.float32]":
-        """As :meth:`raster` of a view that reaches beyond all times: nothing is known there."""
+        """As :meth:`raster` of a view outside of the range of times: NaN there."""
         import numpy as np
 
         made = np.full(size[::-1], np.nan, dtype=np.float32)
@@ -212,5 +212,5 @@ def _height(step: Any) -> float:
 
 
 def _only(levels: Any) -> float:
-    """Height of a level where no row has two: any shows it."""
+    """Height of a level if no row has two: any will do."""
     return max(abs(float(levels[0, 0])) * 1e-4, 1e-12) if len(levels) else 1.0

@@ -1,4 +1,4 @@
-"""Traded volume by price: in each bucket, as a footprint, or over the whole window."""
+"""Traded volume by price: in each bucket, as a footprint, or over the full window."""
 
 import math
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ def profile(
 
 
 def checked(kind: object, imbalance: object) -> None:
-    """Refuses what is no kind of picture.
+    """Checks the kind of picture.
 
     Raises:
         InvalidRequest: There is no such kind, or the ratio is not more than 1.
@@ -139,7 +139,7 @@ def _limits(ax: Any, grid: Grid, low: float, high: float) -> None:
 
 
 def _rows_of(ax: Any, finest: float, low: float, high: float, wide: float) -> float:
-    """Rows of a footprint: so many levels together that numbers are high enough, where there is room for numbers."""
+    """Rows of a footprint: levels are merged until numbers are readable, if there is room for numbers."""
     least_height = ROW if wide >= SHAPED else ROW_OF_BARS
     most = max(4, int(ax.bbox.height * 100 / ax.figure.dpi * 0.75 / least_height))
     least = max(1, math.ceil(((high - low) / finest + 1) / most))
@@ -288,7 +288,7 @@ def value_area(total: Any) -> tuple[int, int]:
 
 
 def aside(ax: Any, shown: DrawableProfile) -> None:
-    """Adds the profile of what the axes show at their right edge."""
+    """Adds the profile of the visible part at the axes' right edge."""
     import numpy as np
 
     from .ladders import Aside

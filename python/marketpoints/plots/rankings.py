@@ -52,7 +52,7 @@ def _wallet(address: str) -> str:
 
 
 def _largest(records: Sequence[Any], of: Callable[[Any], float], ax: Any) -> list[Any]:
-    """Those of the largest amounts, gains first, as many as the axes have room for."""
+    """The largest amounts, gains first, as many as fit into the axes."""
     room = ROWS if ax is None else max(1, min(ROWS, int(ax.bbox.height * 100 / ax.figure.dpi // LEAST)))
     known = [one for one in records if of(one) == of(one)]
     return sorted(sorted(known, key=lambda one: -abs(of(one)))[:room], key=lambda one: -of(one))
@@ -107,7 +107,7 @@ def leaderboard(records: Sequence[Any], ax: Any) -> Any:
 
 
 def positions(records: Sequence[Any], ax: Any) -> Any:
-    """Realized profit and loss of each position, and beside it from which price to which it went."""
+    """Realized profit and loss of each position, with its entry and exit price beside it."""
     some = _largest(records, lambda one: one.realized_pnl, ax)
     ax = make(ax, _height(len(some)))
     ax.set_title(_title("positions", len(some), len(records), "positions"), loc="left")
@@ -131,13 +131,13 @@ def positions(records: Sequence[Any], ax: Any) -> Any:
 
 
 def _of_outcome(market: str, outcome: str, letters: int) -> str:
-    """A market's name, cut where it is long, and the outcome's."""
+    """A market's name, shortened if long, and the outcome's."""
     market, room = printable(" ".join(market.split())), max(8, letters - len(outcome) - 3)
     return f"{market if len(market) <= room else market[: room - 1] + '…'} · {outcome}"
 
 
 def _entries(ax: Any, some: Sequence[Any]) -> None:
-    """A line from the mean entry price to the mean exit price; of what is still open a dot."""
+    """A line from the mean entry price to the mean exit price; a dot if it is still open."""
     for place, one in enumerate(some):
         sold = one.realized_size > 0
         colour = UP if one.realized_pnl >= 0 else DOWN
@@ -155,7 +155,7 @@ def _entries(ax: Any, some: Sequence[Any]) -> None:
 
 
 def categories(records: Sequence[Any], ax: Any) -> Any:
-    """Realized profit and loss of each category, with how many positions it has."""
+    """Realized profit and loss of each category, with its number of positions."""
     rows = [row for one in records for row in getattr(one, "category_breakdown", [one])]
     some = _largest(rows, lambda one: one.realized_pnl, ax)
     ax = make(ax, _height(len(some)))

@@ -1,4 +1,4 @@
-"""Artists over time that are thinned for the pixels at hand: lines, bands, candles, bubbles, a profile at the side.
+"""Artists over time that are reduced to the available pixels: lines, bands, candles, bubbles, a profile at the side.
 
 They decide at each drawing, so that a million rows take no longer than the picture has columns, and none of the highest
 and lowest is lost at any size, resolution or zoom. Imports matplotlib: import it within a function, after
@@ -31,7 +31,7 @@ INKED = 0.07
 
 
 def scale_of(ax: Any) -> float:
-    """Pixels drawn for each that a figure of 100 to the inch would have."""
+    """Scale of pixels against a figure of 100 dpi."""
     return float(ax.figure.dpi) / 100
 
 
@@ -48,7 +48,7 @@ def boxes(left: Any, right: Any, bottom: Any, top: Any) -> Any:
 
 
 def per_column(x: Any, y: Any, width: float) -> Any:
-    """Which points of a line its picture needs: of each run in one column the first, lowest, highest and last.
+    """Which points of a line are needed: of each run in one column the first, lowest, highest and last.
 
     Args:
         x: Places in pixels, float64 (points,).
@@ -104,7 +104,7 @@ class Trace(Line2D):
 
 
 class Composed(PolyCollection, ABC):
-    """What is composed of other artists, made anew for each drawing, in pixels."""
+    """An artist composed of others, made anew for each drawing, in pixels."""
 
     def __init__(self, **style: Any) -> None:
         super().__init__([], linewidths=0, **style)
@@ -123,7 +123,7 @@ class Composed(PolyCollection, ABC):
 
 
 def drawn_in(ax: Any, whole: Any, part: Any, renderer: Any) -> None:
-    """Draws a part within the bounds of the whole."""
+    """Draws a part within the bounds of its composite artist."""
     part.set_figure(ax.figure)
     part.axes = ax
     if part.get_clip_on():

@@ -1,4 +1,4 @@
-"""Several results on one time axis: prices with what happened at them, and everything else below."""
+"""Several results on one time axis: prices with layers over them, and everything else below."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ PRICES, BOOK, VOLUME, BELOW, HIGHEST = 4.2, 5.0, 1.1, 1.6, 76.8
 
 @dataclass
 class Market:
-    """A panel of prices: what it is of, and what is drawn on it.
+    """A panel of prices: its market, and what is drawn on it.
 
     Attributes:
         ground: What the panel is drawn by: a heatmap, market profiles, candles (both sides of one), a volume profile.
@@ -208,7 +208,7 @@ def _group(group: Sequence[Drawable], ax: Any) -> None:
 
 
 def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
-    """One title for all panels where they are of one market: the quantities stand at the axes."""
+    """One title for all panels if they are of one market; the axes' labels name the quantities."""
     if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
         return
     named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])

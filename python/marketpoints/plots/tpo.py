@@ -186,7 +186,7 @@ def _marks(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, hei
 
 
 def _lists(ax: Any, shown: DrawableTpo, starts: Any, ends: Any, base: float, height: float, rights: Rights) -> None:
-    """Single prints right beside what stands in their rows, poor highs and lows along them, where they are known."""
+    """Single prints beside the cells of their rows, poor highs and lows along them, where they are known."""
     import numpy as np
 
     from .time_artists import boxes

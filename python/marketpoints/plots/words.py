@@ -1,4 +1,4 @@
-"""What a picture says about itself: title, units, names of several series."""
+"""Texts of pictures: titles, units, names of several series."""
 
 import re
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 
 
 def plain(name: str) -> str:
-    """A name that others chose, as matplotlib shows it: between two dollar signs it would read mathematics."""
+    """A foreign name, escaped for matplotlib, which would parse text between two dollar signs as mathematics."""
     return re.sub(r"(?<!\\)\$", r"\\$", printable(name))
 
 
@@ -93,7 +93,7 @@ def interval_of(identity: SeriesId) -> str | None:
 
 
 def volume_per(what: str, identity: SeriesId) -> str:
-    """A volume with the time that it is of: ``traded volume per hour``; without it where the interval is not known."""
+    """The label of a volume with its time: ``traded volume per hour``; without it where the interval is not known."""
     known = BY_NAME.get(identity.interval or "")
     for name, length in (("week", WEEK), ("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
         if known is not None and known.seconds % length == 0:
@@ -144,7 +144,7 @@ def price_label(shown: Drawable) -> str:
 
 
 def shared(ids: Sequence[SeriesId]) -> SeriesId:
-    """The identity that several have in common."""
+    """The common identity of several."""
     first = ids[0]
     different = [
         one.name for one in fields(SeriesId) if any(getattr(i, one.name) != getattr(first, one.name) for i in ids)
@@ -164,7 +164,7 @@ def names(ids: Sequence[SeriesId]) -> list[str]:
 
 
 def _least(values: dict[str, str]) -> dict[str, str]:
-    """An identity's fields, the market by its first name alone: the others say the same of it."""
+    """An identity's fields, with only the first of the market's names."""
     first = next((name for name in MARKET if name in values), None)
     return {name: value for name, value in values.items() if name == first or name not in (*MARKET, "category")}
 

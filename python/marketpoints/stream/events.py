@@ -158,7 +158,7 @@ class BookSnapshotEvent(StreamEvent):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VolumeProfileEvent(StreamEvent):
-    """Volume by price of the interval under way; ``time`` is the interval's start.
+    """Volume by price of the current interval; ``time`` is the interval's start.
 
     Attributes:
         profile: float64 (N, 3): price, bought and sold volume of each block, ascending.
@@ -205,7 +205,7 @@ class TradeBatch(StreamEvent):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamGap(StreamEvent):
-    """A connection broke and stands again: events from ``start`` to ``end`` may be missing. ``time`` is ``start``.
+    """A connection broke and was made again: events from ``start`` to ``end`` may be missing. ``time`` is ``start``.
 
     It comes after the last event of the old connection and before the first of the new one. What the service replays of
     the gap comes after it, without what was sent before. Times are the service's own, ``datetime64[ns]``.
@@ -228,7 +228,7 @@ class StreamGap(StreamEvent):
 
 
 def event_of(message: Mapping[str, Any]) -> StreamEvent:
-    """The typed event of a message of the engine. What is not known comes as a plain :class:`StreamEvent`.
+    """The typed event of a message of the engine. Unknown types become a plain :class:`StreamEvent`.
 
     Raises:
         DecodeError: A known value is not what it should be.
@@ -281,7 +281,7 @@ def _text(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _number(fields: Mapping[str, Any], name: str, absent: float) -> float:
-    """A number, which may be spelt as a text (``blockSize``). A null says no more than a field that is not there."""
+    """A number, which may be spelt as a text (``blockSize``). A null means the same as an absent field."""
     value = fields.get(name)
     try:
         return absent if value is None else float(value)

@@ -1,4 +1,4 @@
-"""The live stream: one iterator that waits, one that is awaited."""
+"""The live stream: a blocking and an async iterator."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -18,7 +18,7 @@ SINGLE, ROWS = 256, 65_536
 
 
 class _EventBuffer:
-    """Events taken from the engine and not yet handed out."""
+    """Events taken from the engine and not delivered yet."""
 
     def __init__(self, stream: _engine.EventStream, channels: int, batches: bool) -> None:
         self._stream = stream
@@ -52,7 +52,7 @@ class _EventBuffer:
         return event_of(message)
 
     def _several(self, most: int) -> list[StreamEvent]:
-        """Events that are there, at most so many; an error that comes first is raised, a later one left for later."""
+        """The available events, at most so many; an error that comes first is raised, a later one left for later."""
         if not self._events:
             self._take()
         found: list[StreamEvent] = []
@@ -92,7 +92,7 @@ class _EventBuffer:
 
     @property
     def state(self) -> str:
-        """How the stream stands now, in words.
+        """The state of the stream.
 
         ``not open yet``, ``connecting``, ``open``, ``connecting again`` (a connection broke), or ``ended`` (nothing
         more will come but what waits to be taken).
@@ -148,7 +148,7 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
         return event
 
     def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
-        """The events that are there, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
+        """The available events, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
             Error: What went wrong at this place of the stream.
@@ -159,7 +159,7 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
         return self._several(most)
 
     def close(self) -> None:
-        """Ends the connections. What has come already can still be iterated over."""
+        """Ends the connections. Events that have arrived can still be iterated over."""
         self._opened = True
         self._stream.close()
 
@@ -197,7 +197,7 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
         return event
 
     async def poll(self, timeout: float = 0.0, most: int = 1_000) -> list[StreamEvent]:
-        """The events that are there, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
+        """The available events, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
             Error: What went wrong at this place of the stream.
@@ -208,7 +208,7 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
         return self._several(most)
 
     async def close(self) -> None:
-        """Ends the connections. What has come already can still be iterated over."""
+        """Ends the connections. Events that have arrived can still be iterated over."""
         self._opened = True
         self._stream.close()
 

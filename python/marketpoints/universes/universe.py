@@ -114,8 +114,8 @@ class Universe:
             series: Blocks, or one mapping as a file has it: what all blocks share, and the blocks as ``series``. None
                 is one block, of the other arguments.
             archive: Where ``marketpoints sync`` archives it, unless ``--archive`` says otherwise.
-            archive_source: Name under which the archive of ``marketpoints sync`` knows the service, unless it is told
-                another one; in Python it is the client's setting.
+            archive_source: Name under which the archive of ``marketpoints sync`` knows the service, unless
+                ``--archive-source`` says otherwise; in Python it is the client's setting.
             common: What every block has that does not say otherwise: the keys of a block.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Levels of detail of an archived heatmap: coarser ones that are kept beside it, and an explorer that changes over."""
+"""Levels of detail of an archived heatmap: coarser ones beside it, and an explorer that switches between them."""
 
 from .of_archive import Explorable
 

@@ -1,4 +1,4 @@
-"""What an explorer shows of an archive: of every view the coarsest heatmap whose buckets are no wider than a pixel."""
+"""An explorer's data from an archive: for every view the coarsest heatmap whose buckets are no wider than a pixel."""
 
 import threading
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def _joined(rows: Any, levels: Any, seconds: int, step: float) -> tuple[Pixels, 
 
 
 class Detail(Ground):
-    """Overviews of all, and the snapshots of the days that were looked at closely.
+    """Overviews of everything, and the snapshots of days that were viewed closely.
 
     Args:
         shown: The coarsest overview as a heatmap.
@@ -115,7 +115,7 @@ class Detail(Ground):
         return super().raster(view, size, side)
 
     def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
-        """The coarsest parts whose buckets are no wider than a pixel; else the finest that are there."""
+        """The coarsest parts whose buckets are no wider than a pixel; else the finest ones loaded."""
         if self.needed(window, width) is None:
             level = self.level(window, width)
             every = self._layers[-1 if level is None else level][1]
@@ -138,7 +138,7 @@ class Detail(Ground):
         return [day for day in range(first, last, DAY) if day in self._counts]
 
     def needed(self, window: tuple[int, int], width: int) -> list[int] | None:
-        """The days whose snapshots a picture wants, where they are few enough; None where overviews will do."""
+        """The days whose snapshots a picture needs, if they are few enough; None if overviews are enough."""
         if self.level(window, width) is not None:
             return None
         days = self.days(window)
@@ -147,12 +147,12 @@ class Detail(Ground):
         return days if sum(self._counts[day] for day in days) * share <= MOST_IN_VIEW else None
 
     def missing(self, window: tuple[int, int]) -> list[int]:
-        """The days that the last picture's width wants and that are not there."""
+        """The days that the last picture needs and that are not loaded."""
         with self._lock:
             return [day for day in self.needed(window, self._width) or () if day not in self._days]
 
     def keep(self, day: int, shown: Any, window: tuple[int, int]) -> None:
-        """Takes the snapshots of a day, and forgets those farthest from a window while there are too many."""
+        """Adds the snapshots of a day, and drops those farthest from a window while there are too many."""
         part = Part.of(shown, (day, day + DAY), self.step)
         with self._lock:
             self._days[day] = part
@@ -175,7 +175,7 @@ class Detail(Ground):
 
 
 class Days:
-    """Reads the days that a view is close enough to. It costs nothing.
+    """Reads the days that a close view needs. It costs nothing.
 
     Args:
         read: Gives the heatmap of a day by its start in nanoseconds; None where it has no rows.
@@ -186,7 +186,7 @@ class Days:
         self._bad: dict[int, str] = {}
 
     def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
-        """Reads the days that a view wants; returns the message for the page."""
+        """Reads the days that a view needs; returns the message for the page."""
         assert isinstance(ground, Detail)
         missing = [day for day in ground.missing(view[0]) if day not in self._bad]
         for day in missing:

@@ -59,7 +59,7 @@ class Month:
 
 @dataclass(frozen=True)
 class Written:
-    """A month's overviews as they were read.
+    """A month's overviews, read from its files.
 
     Attributes:
         about: What they are of: ``id``, ``step`` (height of a level), ``levels`` (of each day by its name).
@@ -73,7 +73,7 @@ class Written:
 
 
 def _ledger_of(archive: Path, key: str) -> dict[str, Any]:
-    """The ledger of what an archive keeps of a query; empty where it keeps nothing."""
+    """The ledger of an archived query; empty if there is none."""
     try:
         ledger = json.loads((archive / "_marketpoints" / "ledger" / f"{key}.json").read_text("utf-8"))
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def _ledger_of(archive: Path, key: str) -> dict[str, Any]:
 
 
 def months_of(archive: Path, key: str) -> list[Month]:
-    """What an archive keeps of a query, by month."""
+    """The archived data of a query, by month."""
     ledger = _ledger_of(archive, key)
     parts: dict[str, Any] = ledger.get("parts", {})
     coming: dict[str, Any] = ledger.get("pending", {})
@@ -99,7 +99,7 @@ def months_of(archive: Path, key: str) -> list[Month]:
 
 
 def _folder_of(archive: Path, key: str) -> Path:
-    """Where the overviews of a query lie."""
+    """The folder of a query's overviews."""
     return archive / "_marketpoints" / "overviews" / key
 
 
@@ -136,7 +136,7 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
 
 
 def building(month: Month) -> Path:
-    """A new folder in which a month's overviews are made; those that killed programs left are removed."""
+    """A new folder for making a month's overviews; those left by killed programs are removed."""
     for other in month.folder.parent.glob(f"{month.name}-*.new"):
         if time.time() - other.stat().st_mtime > LEFT:
             shutil.rmtree(other, ignore_errors=True)
@@ -146,7 +146,7 @@ def building(month: Month) -> Path:
 
 
 def opened(month: Month) -> Written | None:
-    """A month's overviews; None where there are none of these data, or a file is not as it was written."""
+    """A month's overviews; None if there are none of these data, or a file is not what was written."""
     import numpy as np
 
     try:

@@ -1,4 +1,4 @@
-"""An archive's heatmaps to look at: overviews made, and explored."""
+"""Exploring an archive's heatmaps, and making their overviews."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,7 +70,7 @@ class Kept:
         return self.type in HEATMAPS and self.interval in INTERVALS
 
     def months(self) -> list[Month]:
-        """What is kept, by month.
+        """The archived data, by month.
 
         Raises:
             InvalidRequest: The archive is in an object store.
@@ -105,7 +105,7 @@ class Kept:
 
 
 class Explorable(Inventory):
-    """The part of an archive that shows what it keeps."""
+    """The methods of an archive that show its data."""
 
     def build_overviews(
         self,
@@ -172,7 +172,7 @@ class Explorable(Inventory):
         prices: tuple[float, float] | None = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> "Explorer":
-        """All that is kept of candles or of a heatmap, to zoom and drag in a notebook; costs nothing.
+        """All archived candles, or a heatmap, to zoom and drag in a notebook; costs nothing.
 
         Of a heatmap that is larger than 32 MB of files the overviews are shown (:meth:`build_overviews`): of every view
         the coarsest whose buckets are no wider than a pixel, so that nothing is lost that could be seen. Close up the
