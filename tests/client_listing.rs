@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use marketpoints::client::{Client, Config, Registry};
 use marketpoints::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
-use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
+use marketpoints::market::{Bar, Feeds, Instrument, Market, RawData, Source, SourceError, Trade, TradeFeed};
 use marketpoints::protocol::MarketsQuery;
 use marketpoints::service::{Service, ServiceConfig};
 
@@ -99,13 +99,28 @@ async fn rows_of_the_prediction_venue_are_told_apart_by_their_conditions() {
 }
 
 /// Markets whose order by volume is another each hour.
-struct Shuffled(Vec<Instrument>);
+struct Shuffled {
+    instruments: Vec<Instrument>,
+    feeds: Feeds,
+}
+
+struct ShuffledTrades;
 
 impl Source for Shuffled {
     fn instruments(&self) -> &[Instrument] {
-        &self.0
+        &self.instruments
     }
 
+    fn feeds(&self) -> &Feeds {
+        &self.feeds
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+}
+
+impl TradeFeed for ShuffledTrades {
     /// One trade of the minute of `now`; the amounts of an hour are 1 to 150 in another order than those of the next.
     fn bars(
         &self,
@@ -136,12 +151,6 @@ impl Source for Shuffled {
     fn tick(&self, _market: usize) -> Result<f64, SourceError> {
         Ok(0.1)
     }
-
-    fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
-        Ok(None)
-    }
-
-    coins_only!(marketpoints);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,7 +165,10 @@ async fn the_local_services_clock_moves_on_between_two_pages() {
         available_since: UnixSecond(0),
         raw_data: [RawData::Trades].into_iter().collect(),
     };
-    let market = Market::new(Box::new(Shuffled((0..MARKETS).map(instrument).collect())));
+    let market = {
+        let feeds = coins_only!(marketpoints, Feeds::default().with::<dyn TradeFeed>(Arc::new(ShuffledTrades)));
+        Market::new(Box::new(Shuffled { instruments: (0..MARKETS).map(instrument).collect(), feeds }))
+    };
     let page = |offset: u32, hour: i64| {
         let query = MarketsQuery { page_size: Some(100), page_offset: Some(offset), ..MarketsQuery::default() };
         names(&market.markets(&query, UnixNanos((NOW + 3_600 * hour) * SECOND)).unwrap().symbols)

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use marketpoints::client::{Client, Config, ErrorKind, PointsArguments, PointsRequest, Registry};
 use marketpoints::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
 use marketpoints::columns::{Column, List, Series, heatmap_from_sides};
-use marketpoints::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
+use marketpoints::market::{
+    Bar, Book, BookFeed, Feeds, Instrument, LiquidationFeed, Market, RawData, Source, SourceError, Trade, TradeFeed,
+};
 use marketpoints::protocol::{GroupBy, MarketsQuery, PointsQuery, SeriesId, Shape, Tier};
 use marketpoints::service::{RunningService, Service, ServiceConfig};
 
@@ -16,7 +18,13 @@ const NOW: i64 = 1_776_880_800;
 const MORE: usize = 250;
 
 /// A bar and a book in each minute, of numbers that need every digit.
-struct Waves(Vec<Instrument>);
+struct Waves {
+    instruments: Vec<Instrument>,
+    feeds: Feeds,
+}
+
+/// Of so many markets.
+struct WaveFeed(usize);
 
 impl Waves {
     fn new() -> Self {
@@ -33,7 +41,12 @@ impl Waves {
         let mut instruments: Vec<_> =
             ["BYBIT", "OKEX_SWAP", "BITGET"].map(|exchange| instrument(exchange, "BTCUSDT".into(), "BTC")).into();
         instruments.extend((0..MORE).map(|row| instrument("BYBIT", format!("S{row}"), &format!("C{row}"))));
-        Self(instruments)
+        let waves = Arc::new(WaveFeed(instruments.len()));
+        let feeds = Feeds::default()
+            .with::<dyn TradeFeed>(Arc::<WaveFeed>::clone(&waves))
+            .with::<dyn BookFeed>(Arc::<WaveFeed>::clone(&waves))
+            .with::<dyn LiquidationFeed>(waves);
+        Self { instruments, feeds: coins_only!(marketpoints, feeds) }
     }
 }
 
@@ -51,9 +64,19 @@ fn bar(start: i64) -> Bar {
 
 impl Source for Waves {
     fn instruments(&self) -> &[Instrument] {
-        &self.0
+        &self.instruments
     }
 
+    fn feeds(&self) -> &Feeds {
+        &self.feeds
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+}
+
+impl TradeFeed for WaveFeed {
     /// The markets of the listing traded in one minute only: the more, the earlier they stand.
     fn bars(
         &self,
@@ -62,8 +85,8 @@ impl Source for Waves {
         _: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        if market >= self.0.len() - MORE {
-            let (start, row) = (NOW - 60, (market + MORE - self.0.len()) as f64);
+        if market >= self.0 - MORE {
+            let (start, row) = (NOW - 60, (market + MORE - self.0) as f64);
             let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
             (from..to).contains(&start).then(|| visit(&Bar::of(UnixSecond(start), &trade)));
         } else {
@@ -83,7 +106,9 @@ impl Source for Waves {
     fn tick(&self, _market: usize) -> Result<f64, SourceError> {
         Ok(0.5)
     }
+}
 
+impl BookFeed for WaveFeed {
     fn last_book(
         &self,
         _market: usize,
@@ -96,9 +121,9 @@ impl Source for Waves {
             asks: vec![(100.0, 2.0), (100.5, 3.0)],
         }))
     }
+}
 
-    coins_only!(marketpoints);
-
+impl LiquidationFeed for WaveFeed {
     fn liquidation_bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::archived::{Archived, OpenedArchive};
-use super::books::block_size;
 use super::instruments::names;
 use super::listing::{discovery, page};
-use super::predictions::analytics;
 use super::query::context::QueryContext;
 use super::query::error::MarketError;
-use super::raw::{Source, Stop, Stoppable};
+use super::raw::{PredictionFeed, Source, Stop, Stoppable};
 use super::sources::demo::Demo;
 use super::sources::watched::Watched;
-use super::types::TypeAnswer;
+use super::subjects::TypeAnswer;
+use super::subjects::books::block_size;
+use super::subjects::predictions::analytics;
 use crate::archive::points::Archive;
 use crate::clock::UnixNanos;
 use crate::columns::Series;
@@ -202,7 +202,7 @@ impl Market {
         query.check_offset()?;
         refuse_unknown(&query.extra, query.endpoint().spec().parameters)?;
         self.computes("prediction-market analytics")?;
-        let positions = self.source.positions(now);
+        let positions = self.source().of::<dyn PredictionFeed>()?.positions(now);
         Ok(positions.map_or_else(AnalyticsAnswer::default, |table| analytics::answer(&table, &query.ask, now)))
     }
 

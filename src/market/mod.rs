@@ -26,7 +26,6 @@ mod cache;
 mod engine;
 mod inline;
 mod moment;
-mod types;
 
 mod archived;
 mod demo;
@@ -36,14 +35,7 @@ mod query;
 mod raw;
 mod store;
 
-mod books;
-mod funding;
-mod liquidations;
-mod options;
-mod predictions;
-mod profiles;
-mod supply;
-mod trades;
+mod subjects;
 
 mod listing;
 mod sources;
@@ -56,9 +48,10 @@ pub use ingest::report::{IngestReport, Problem};
 pub use moment::Moment;
 pub use query::error::MarketError;
 pub use raw::{
-    Bar, Book, Instrument, OhlcBar, OptionSummary, OutcomeToken, Position, PositionCounts, PositionTable,
-    PredictionEvent, PredictionFigures, PredictionState, PriceLevel, RawData, RawDataSet, Source, SourceError, Stop,
-    SummaryKind, Supply, SupplyRow, Ticker, TickerField, Token, Trade,
+    Bar, Book, BookFeed, Feed, Feeds, Instrument, LiquidationFeed, OhlcBar, OptionFeed, OptionSummary, OutcomeToken,
+    Position, PositionCounts, PositionTable, PredictionEvent, PredictionFeed, PredictionFigures, PredictionState,
+    PriceLevel, RawData, RawDataSet, Source, SourceError, Stop, SummaryKind, Supply, SupplyFeed, SupplyRow, Ticker,
+    TickerFeed, TickerField, Token, Trade, TradeFeed,
 };
 pub use sources::demo::Demo;
 pub use sources::ingest::{Ingest, ingest};

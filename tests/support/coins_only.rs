@@ -1,39 +1,69 @@
-//! What every source of test data says of the rest of a market: nothing.
+//! What every source of test data has of the rest of a market: nothing.
 
-/// The methods of a source that has markets of coins alone: no options, no supplies, no prediction markets, no pictures. It
-/// is told which crate has the types, such as `crate`.
+/// The feeds of a source that has markets of coins alone, with those that it has beside: no options, no supplies, no prediction
+/// markets. It gets the crate that has the types, such as `crate`.
 macro_rules! coins_only {
-    ($library:tt) => {
-        fn icon_url(&self, _: usize) -> String {
-            String::new()
-        }
+    ($library:tt, $feeds:expr) => {{
+        let feeds: $library::market::Feeds = $feeds;
+        {
+            use std::sync::Arc;
 
-        fn option_summaries(&self) -> &[$library::market::OptionSummary] {
-            &[]
-        }
+            use $library::clock::{UnixNanos, UnixSecond, Window};
+            use $library::market::{
+                OptionFeed, OptionSummary, PositionTable, PredictionFeed, PredictionFigures, PredictionState,
+                SourceError, Supply, SupplyFeed, Token,
+            };
 
-        fn tokens(&self) -> &[$library::market::Token] {
-            &[]
-        }
+            struct Nothing;
 
-        fn positions(&self, _: $library::clock::UnixNanos) -> Option<std::sync::Arc<$library::market::PositionTable>> {
-            None
-        }
+            impl OptionFeed for Nothing {
+                fn option_summaries(&self) -> &[OptionSummary] {
+                    &[]
+                }
 
-        fn prediction(&self, _: usize, _: $library::clock::UnixSecond) -> Option<$library::market::PredictionState> {
-            None
-        }
+                fn option_summary(&self, _: usize, _: UnixSecond, _: UnixSecond) -> Result<Option<f64>, SourceError> {
+                    Ok(None)
+                }
+            }
 
-        fn prediction_volume(&self, _: usize, _: $library::clock::UnixSecond) -> Option<f64> {
-            None
-        }
+            impl SupplyFeed for Nothing {
+                fn tokens(&self) -> &[Token] {
+                    &[]
+                }
 
-        fn prediction_figures(
-            &self,
-            _: usize,
-            _: $library::clock::UnixSecond,
-        ) -> Option<&$library::market::PredictionFigures> {
-            None
+                fn supply(
+                    &self,
+                    _: usize,
+                    _: Window,
+                    _: UnixNanos,
+                    _: &mut dyn FnMut(Supply),
+                ) -> Result<(), SourceError> {
+                    Ok(())
+                }
+            }
+
+            impl PredictionFeed for Nothing {
+                fn positions(&self, _: UnixNanos) -> Option<Arc<PositionTable>> {
+                    None
+                }
+
+                fn prediction(&self, _: usize, _: UnixSecond) -> Option<PredictionState> {
+                    None
+                }
+
+                fn prediction_volume(&self, _: usize, _: UnixSecond) -> Option<f64> {
+                    None
+                }
+
+                fn prediction_figures(&self, _: usize, _: UnixSecond) -> Option<&PredictionFigures> {
+                    None
+                }
+            }
+
+            feeds
+                .with::<dyn OptionFeed>(Arc::new(Nothing))
+                .with::<dyn SupplyFeed>(Arc::new(Nothing))
+                .with::<dyn PredictionFeed>(Arc::new(Nothing))
         }
-    };
+    }};
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::archive::points::Content;
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::raw::{
-    Bar, Book, Instrument, OhlcBar, OptionSummary, PositionTable, PredictionFigures, PredictionState, RawDataSet,
-    Source, SourceError, SummaryKind, Supply, TickerField, Token, Trade,
+    Bar, Book, BookFeed, Feeds, Instrument, OhlcBar, OptionFeed, OptionSummary, PositionTable, PredictionFeed,
+    PredictionFigures, PredictionState, RawDataSet, Source, SourceError, SummaryKind, Supply, SupplyFeed, Ticker,
+    TickerFeed, TickerField, Token, Trade, TradeFeed,
 };
 use crate::protocol::{DataType, Selection};
 
@@ -17,13 +18,12 @@ pub(super) struct AskedInstruments {
     instruments: Vec<Instrument>,
     /// Of each market, the types that were asked, and the first second of the first bucket of each.
     asked: Vec<BTreeMap<&'static str, UnixSecond>>,
-    summaries: Vec<OptionSummary>,
-    tokens: Vec<Token>,
+    feeds: Feeds,
 }
 
 impl AskedInstruments {
     pub(super) fn of(contents: &[Content]) -> Self {
-        let mut listed = Self::default();
+        let (mut listed, mut others) = (Self::default(), ListedContent::default());
         let mut markets: BTreeMap<(String, String, String), BTreeMap<&'static str, UnixSecond>> = BTreeMap::new();
         for content in contents {
             let query = content.key.query();
@@ -33,7 +33,7 @@ impl AskedInstruments {
             let (coin, since) = (query.coin.clone().unwrap_or_default(), UnixSecond(first.from));
             let exchanges = if query.exchanges.is_empty() { vec![String::new()] } else { query.exchanges.clone() };
             match (data_type, summary(data_type)) {
-                (_, Some(kind)) => listed.summaries.extend(exchanges.into_iter().map(|exchange| OptionSummary {
+                (_, Some(kind)) => others.summaries.extend(exchanges.into_iter().map(|exchange| OptionSummary {
                     exchange,
                     raw_symbol: query.raw_symbol.clone().unwrap_or_default(),
                     coin: coin.clone(),
@@ -44,7 +44,7 @@ impl AskedInstruments {
                 })),
                 (one, None) if one.spec().selection == Selection::Token => {
                     let name = query.token_name.clone().unwrap_or_default();
-                    listed.tokens.push(Token { coin, name, available_since: since });
+                    others.tokens.push(Token { coin, name, available_since: since });
                 }
                 _ => {
                     for exchange in exchanges {
@@ -68,6 +68,7 @@ impl AskedInstruments {
             listed.instruments.push(instrument);
             listed.asked.push(types);
         }
+        listed.feeds = others.feeds();
         listed
     }
 }
@@ -81,8 +82,42 @@ impl Source for AskedInstruments {
         &self.instruments
     }
 
+    fn feeds(&self) -> &Feeds {
+        &self.feeds
+    }
+
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
+        Ok(self.asked[market].get(data_type.spec().name).copied().map(UnixSecond::nanos))
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+}
+
+/// What of an archive's content is of no market; and no raw data at all, so that the figures of the listing are unknown.
+#[derive(Default)]
+struct ListedContent {
+    summaries: Vec<OptionSummary>,
+    tokens: Vec<Token>,
+}
+
+impl ListedContent {
+    fn feeds(self) -> Feeds {
+        let content = Arc::new(self);
+        Feeds::default()
+            .with::<dyn TradeFeed>(Arc::<Self>::clone(&content))
+            .with::<dyn BookFeed>(Arc::<Self>::clone(&content))
+            .with::<dyn TickerFeed>(Arc::<Self>::clone(&content))
+            .with::<dyn OptionFeed>(Arc::<Self>::clone(&content))
+            .with::<dyn SupplyFeed>(Arc::<Self>::clone(&content))
+            .with::<dyn PredictionFeed>(content)
+    }
+}
+
+impl TradeFeed for ListedContent {
     fn bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
-        Ok(()) // figures of the listing are unknown
+        Ok(())
     }
 
     fn bar_before(&self, _: usize, _: UnixSecond, _: UnixNanos) -> Result<Option<Bar>, SourceError> {
@@ -96,19 +131,15 @@ impl Source for AskedInstruments {
     fn tick(&self, _: usize) -> Result<f64, SourceError> {
         Ok(1.0)
     }
+}
 
-    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
-        Ok(self.asked[market].get(data_type.spec().name).copied().map(UnixSecond::nanos))
-    }
-
-    fn icon_url(&self, _: usize) -> String {
-        String::new()
-    }
-
+impl BookFeed for ListedContent {
     fn last_book(&self, _: usize, _: Window, _: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
+}
 
+impl TickerFeed for ListedContent {
     fn ticker_bars(
         &self,
         _: usize,
@@ -130,10 +161,12 @@ impl Source for AskedInstruments {
         Ok(None)
     }
 
-    fn supply(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+    fn readings(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Ticker)) -> Result<(), SourceError> {
         Ok(())
     }
+}
 
+impl OptionFeed for ListedContent {
     fn option_summaries(&self) -> &[OptionSummary] {
         &self.summaries
     }
@@ -141,11 +174,19 @@ impl Source for AskedInstruments {
     fn option_summary(&self, _: usize, _: UnixSecond, _: UnixSecond) -> Result<Option<f64>, SourceError> {
         Ok(None)
     }
+}
 
+impl SupplyFeed for ListedContent {
     fn tokens(&self) -> &[Token] {
         &self.tokens
     }
 
+    fn supply(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(Supply)) -> Result<(), SourceError> {
+        Ok(())
+    }
+}
+
+impl PredictionFeed for ListedContent {
     fn positions(&self, _: UnixNanos) -> Option<Arc<PositionTable>> {
         None
     }

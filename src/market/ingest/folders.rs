@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::report::IngestReport;
+use super::task::{IngestRules, IngestTask};
 use crate::clock::UnixDay;
 use crate::market::query::error::MarketError;
 use crate::market::store::layout::{parse_date, unfit};
@@ -14,6 +15,26 @@ pub(in crate::market) enum DumpFile {
     Day(String, String, UnixDay),
     /// Name of the table, with its folder.
     Table(String),
+}
+
+/// A folder of dumps by its name, and what it holds.
+pub(in crate::market) type DumpFolder = (&'static str, FolderLayout);
+
+/// Reads the file of a market (exchange and symbol) and day.
+type ReadDay = fn((&str, &str), UnixDay, &mut IngestTask<'_>) -> Result<(), MarketError>;
+/// Reads the files of all markets and days.
+type ReadDays = fn(&[(PathBuf, DumpFile)], IngestRules<'_>, &mut IngestReport) -> Result<(), MarketError>;
+/// Reads a table of the user's own, by its name.
+type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
+
+/// What a folder of dumps holds.
+#[derive(Clone, Copy)]
+pub(in crate::market) enum FolderLayout {
+    /// A file for each market and day.
+    Days(ReadDay),
+    /// Such files, of which neighbours may hold the same, and which are read together therefore.
+    Overlapping(ReadDays),
+    Tables(ReadTable),
 }
 
 const NOT_UTF8: &str = "its name is not UTF-8, so no query could name it; rename it";

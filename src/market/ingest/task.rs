@@ -11,6 +11,14 @@ use crate::market::store::origin::DumpOrigin;
 /// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
 const PATIENCE: usize = 1 << 15;
 
+/// Where to, and by which rules.
+#[derive(Clone, Copy)]
+pub(in crate::market) struct IngestRules<'a> {
+    pub(in crate::market) store: &'a Path,
+    pub(in crate::market) allow_fewer_rows: bool,
+    pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
+}
+
 /// A file, where it goes, and the report on it.
 pub(in crate::market) struct IngestTask<'a> {
     pub(in crate::market) file: &'a Path,

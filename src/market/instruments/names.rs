@@ -6,7 +6,7 @@
 //! that it lacks may well be right. A name that is there but has no data of the type, or none in the window, is no error.
 
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
+use crate::market::raw::{Instrument, OptionFeed, PREDICTION_VENUE, Source, SourceError, SupplyFeed};
 use crate::protocol::exchange::{EXCHANGES, near_miss, venue};
 use crate::protocol::suggest::{did_you_mean, hint};
 use crate::protocol::{DataType, ParamError, PointsQuery, Selection, TypeSpec};
@@ -24,7 +24,8 @@ struct NamedEntry<'a> {
 }
 
 /// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
-fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = NamedEntry<'_>> {
+fn entries(source: &dyn Source, data_type: DataType) -> Result<Vec<NamedEntry<'_>>, SourceError> {
+    let (options, supply) = (source.of::<dyn OptionFeed>()?, source.of::<dyn SupplyFeed>()?);
     let of_tokens = data_type.spec().selection == Selection::Token;
     let markets = source.instruments().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
         exchange: &row.exchange,
@@ -33,21 +34,21 @@ fn entries(source: &dyn Source, data_type: DataType) -> impl Iterator<Item = Nam
         instrument: Some(row),
         token: "",
     });
-    let summaries = source.option_summaries().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
+    let summaries = options.option_summaries().iter().filter(move |_| !of_tokens).map(|row| NamedEntry {
         exchange: &row.exchange,
         symbol: &row.raw_symbol,
         coin: &row.coin,
         instrument: None,
         token: "",
     });
-    let tokens = source.tokens().iter().filter(move |_| of_tokens).map(|row| NamedEntry {
+    let tokens = supply.tokens().iter().filter(move |_| of_tokens).map(|row| NamedEntry {
         exchange: "",
         symbol: "",
         coin: &row.coin,
         instrument: None,
         token: &row.name,
     });
-    markets.chain(summaries).chain(tokens)
+    Ok(markets.chain(summaries).chain(tokens).collect())
 }
 
 /// Checks the names of a query of `/v1/points`.
@@ -64,8 +65,8 @@ pub(in crate::market) fn check(
         check_exchange(source, exchange, strict)?;
     }
     if strict {
-        let entries = || entries(source, spec.data_type);
-        check_symbol(entries, query).map_err(MarketError::UnknownSymbol)?;
+        let entries = entries(source, spec.data_type)?;
+        check_symbol(&entries, query).map_err(MarketError::UnknownSymbol)?;
     }
     Ok(())
 }
@@ -91,7 +92,8 @@ pub(in crate::market) fn check_market(
 
 fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), MarketError> {
     let markets = source.instruments().iter().map(|row| row.exchange.as_str());
-    let own = || markets.clone().chain(source.option_summaries().iter().map(|row| row.exchange.as_str()));
+    let summaries = source.of::<dyn OptionFeed>()?.option_summaries();
+    let own = || markets.clone().chain(summaries.iter().map(|row| row.exchange.as_str()));
     let published = venue(name).is_some();
     if own().any(|known| known == name) || (published && !strict) {
         return Ok(());
@@ -112,10 +114,8 @@ fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), M
 }
 
 /// Refuses a symbol, coin or token that the exchanges of the query never had.
-fn check_symbol<'a, E: Iterator<Item = NamedEntry<'a>>>(
-    entries: impl Fn() -> E,
-    query: &PointsQuery,
-) -> Result<(), ParamError> {
+fn check_symbol(entries: &[NamedEntry<'_>], query: &PointsQuery) -> Result<(), ParamError> {
+    let entries = || entries.iter().copied();
     let on =
         |entry: &NamedEntry<'_>| query.exchanges.is_empty() || query.exchanges.iter().any(|one| one == entry.exchange);
     let symbol = |entry: &NamedEntry<'_>| query.raw_symbol.as_ref().is_none_or(|symbol| symbol == entry.symbol);

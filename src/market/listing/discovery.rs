@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::clock::{UnixNanos, UnixSecond};
-use crate::market::books::block_size::recommended;
 use crate::market::instruments::availability::Availability;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Instrument, OptionSummary, Source};
+use crate::market::raw::{Instrument, OptionFeed, OptionSummary, Source, SourceError, SupplyFeed};
+use crate::market::subjects::books::block_size::recommended;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
@@ -29,7 +29,7 @@ pub(in crate::market) fn list(
     now: UnixNanos,
 ) -> Result<Value, MarketError> {
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
-    let entries = entries(source, filters, now);
+    let entries = entries(source, filters, now)?;
     let names = |name: for<'e> fn(&'e ListEntry<'_>) -> &'e str| {
         let distinct: BTreeSet<&str> = entries.iter().map(name).filter(|name| !name.is_empty()).collect();
         Ok(distinct.into_iter().collect())
@@ -99,7 +99,7 @@ impl<'a> ListEntry<'a> {
 }
 
 /// What is available as of `now` and passes the filters.
-fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec<ListEntry<'a>> {
+fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Result<Vec<ListEntry<'a>>, SourceError> {
     let begun = |since: UnixSecond| since.nanos() <= now;
     let mut entries = Vec::new();
     for (market, instrument) in source.instruments().iter().enumerate() {
@@ -119,7 +119,8 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec
             kind: ListKind::Market(market, instrument, available),
         });
     }
-    let summaries = source.option_summaries().iter().filter(|summary| begun(summary.available_since));
+    let summaries =
+        source.of::<dyn OptionFeed>()?.option_summaries().iter().filter(|summary| begun(summary.available_since));
     entries.extend(summaries.map(|summary| ListEntry {
         exchange: &summary.exchange,
         category: "OPTION",
@@ -128,7 +129,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec
         normalized_symbol: summary.coin.clone(), // section 2.3
         kind: ListKind::Summary(summary),
     }));
-    let tokens = source.tokens().iter().filter(|token| begun(token.available_since));
+    let tokens = source.of::<dyn SupplyFeed>()?.tokens().iter().filter(|token| begun(token.available_since));
     entries.extend(tokens.map(|token| ListEntry {
         exchange: "",
         category: "",
@@ -138,7 +139,7 @@ fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Vec
         kind: ListKind::Token,
     }));
     entries.retain(|entry| fits(entry, filters));
-    entries
+    Ok(entries)
 }
 
 fn block_sizes(source: &dyn Source, markets: &[(usize, &Instrument)], now: UnixNanos) -> Result<Value, MarketError> {
@@ -176,6 +177,7 @@ mod tests {
 
     use super::*;
     use crate::clock::{SECOND, UnixSecond};
+    use crate::market::raw::TradeFeed;
     use crate::market::sources::demo::Demo;
 
     const NOW: i64 = 1_776_880_830 * SECOND;
@@ -247,10 +249,11 @@ mod tests {
             let sizes = ask(DiscoveryList::BlockSizes, &query);
             let size = sizes[0].as_f64().unwrap();
             assert_eq!(sizes.as_array().unwrap().len(), 1, "{query}");
-            let close = demo.bar_before(market, UnixSecond(NOW / SECOND + 1), UnixNanos(NOW)).unwrap().unwrap().close;
+            let close =
+                demo.markets.bar_before(market, UnixSecond(NOW / SECOND + 1), UnixNanos(NOW)).unwrap().unwrap().close;
             let reach = size * 3_500.0 / close;
             let (low, high) = (0.1 / 2.5f64.sqrt(), 0.1 * 2.5f64.sqrt()); // neighbours of 1, 2, 5, 10 are that far apart
-            let ticks = size / demo.tick(market).unwrap();
+            let ticks = size / demo.markets.tick(market).unwrap();
             assert!((ticks - ticks.round()).abs() < 1e-6 && ticks >= 1.0 - 1e-9, "{query}: {ticks} ticks");
             if instrument.exchange == "PREDICTION_VENUE" {
                 assert!((size - 0.001).abs() < 1e-12, "supplement 4"); // what the rule gives is below the tick

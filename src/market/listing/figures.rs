@@ -13,7 +13,7 @@ use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, UnixSecond, Window
 use crate::market::instruments::filter::{OrderedEntry, full_name};
 use crate::market::query::error::MarketError;
 use crate::market::query::usd::Converter;
-use crate::market::raw::{Instrument, RawData, Source, SourceError, TickerField};
+use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, TickerFeed, TickerField, TradeFeed};
 use crate::protocol::MarketListing;
 
 const HOUR: i64 = 3_600;
@@ -126,7 +126,8 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let second = self.second();
-        let peak = self.source.highest(market, Window { from: second - PEAK_WINDOW, to: second + 1 }, self.now);
+        let window = Window { from: second - PEAK_WINDOW, to: second + 1 };
+        let peak = self.source.of::<dyn TradeFeed>().and_then(|trades| trades.highest(market, window, self.now));
         let peak = MarketError::listed(peak)?.flatten();
         let last = Some(row.entry.last_price).filter(|price| *price > 0.0);
         let from_peak = peak.zip(last).map(|(peak, last)| (last / peak - 1.0) * 100.0);
@@ -144,7 +145,10 @@ impl<'a> Figures<'a> {
             return Ok(*known);
         }
         let interest = |at: UnixSecond| -> Result<Option<f64>, MarketError> {
-            let bar = self.source.ticker_before(market, TickerField::OpenInterest, UnixSecond(at.0 + 1), self.now);
+            let before = UnixSecond(at.0 + 1);
+            let ticker = self.source.of::<dyn TickerFeed>();
+            let bar =
+                ticker.and_then(|ticker| ticker.ticker_before(market, TickerField::OpenInterest, before, self.now));
             let bar = MarketError::listed(bar)?.flatten();
             Ok(bar.map(|bar| bar.close).filter(|interest| *interest > 0.0))
         };
@@ -163,7 +167,7 @@ impl<'a> Figures<'a> {
         let begin = end - RANGE_HOURS * HOUR;
         let (mut sum, mut count, mut close) = (0.0, 0, None);
         for start in (begin - HOUR..end).step_by(HOUR as usize) {
-            let hour = self.source.span(market, Window { from: start, to: start + HOUR }, self.now);
+            let hour = self.span(market, Window { from: start, to: start + HOUR });
             let Some(hour) = MarketError::listed(hour)?.flatten() else { continue };
             if start >= begin {
                 let before = close.unwrap_or(hour.open);
@@ -183,7 +187,11 @@ impl<'a> Figures<'a> {
         if self.source.instruments()[market].raw_data.has(RawData::Trades) {
             for back in (0..HISTORY).rev() {
                 let then = self.now.plus(-back * HOUR * SECOND);
-                let bar = self.source.bar_before(market, UnixSecond(then.second().0.saturating_add(1)), then)?;
+                let bar = self.source.of::<dyn TradeFeed>()?.bar_before(
+                    market,
+                    UnixSecond(then.second().0.saturating_add(1)),
+                    then,
+                )?;
                 prices.extend(bar.map(|bar| bar.close));
             }
         }
@@ -191,7 +199,13 @@ impl<'a> Figures<'a> {
     }
 
     fn last_price(&self, market: usize) -> Result<Option<f64>, MarketError> {
-        Ok(self.source.bar_before(market, UnixSecond(self.second() + 1), self.now)?.map(|bar| bar.close))
+        let trades = self.source.of::<dyn TradeFeed>()?;
+        Ok(trades.bar_before(market, UnixSecond(self.second() + 1), self.now)?.map(|bar| bar.close))
+    }
+
+    /// The bar of a window. In one piece: sums of its days may differ in the last digit.
+    fn span(&self, market: usize, window: Window) -> Result<Option<Bar>, SourceError> {
+        self.source.of::<dyn TradeFeed>()?.span(market, window, self.now)
     }
 
     /// What a market traded in the minutes that begin in a window.
@@ -202,14 +216,14 @@ impl<'a> Figures<'a> {
         }
         let mut traded = TradedFigures { worth: Some(0.0), ..TradedFigures::default() };
         if instrument.is_usd_like() {
-            if let Some(bar) = self.source.span(market, window, self.now)? {
+            if let Some(bar) = self.span(market, window)? {
                 (traded.open, traded.close, traded.amount) = (Some(bar.open), Some(bar.close), bar.volume());
                 traded.worth = Some(bar.buy_quote + bar.sell_quote);
             }
             return Ok(traded);
         }
         let (mut converter, mut outcome) = (Converter::new(self.source, market, true, self.now), Ok(()));
-        self.source.bars(market, window, self.now, &mut |bar| {
+        let mut add = |bar: &Bar| {
             traded.open.get_or_insert(bar.open);
             traded.close = Some(bar.close);
             traded.amount += bar.volume();
@@ -220,7 +234,8 @@ impl<'a> Figures<'a> {
                 Ok(Err(_)) => traded.worth = None,
                 Err(error) => outcome = Err(error),
             }
-        })?;
+        };
+        self.source.each::<dyn TradeFeed>(window, |trades, window| trades.bars(market, window, self.now, &mut add))?;
         outcome?;
         Ok(traded)
     }

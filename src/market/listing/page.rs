@@ -8,11 +8,11 @@ use super::order;
 use crate::clock::UnixNanos;
 use crate::market::instruments::availability::Availability;
 use crate::market::instruments::filter::{InstrumentView, OrderedEntry, asked, full_name, wants};
-use crate::market::options::answer::option_entries;
-use crate::market::predictions::listing::prediction_entries;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Instrument, PREDICTION_VENUE, Source};
-use crate::market::supply::answer::Marketcaps;
+use crate::market::subjects::options::answer::option_entries;
+use crate::market::subjects::predictions::listing::prediction_entries;
+use crate::market::subjects::supply::answer::Marketcaps;
 use crate::protocol::query::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::{MarketsPage, MarketsQuery};
 
@@ -29,7 +29,7 @@ pub(in crate::market) fn page(
     refuse_unknown(&query.extra, &MARKETS_PARAMETERS)?;
     let mut figures = Figures::new(source, now);
     let mut rows = prediction_entries(source, query, now)?;
-    rows.extend(option_entries(source, query, now).into_iter().map(|entry| OrderedEntry {
+    rows.extend(option_entries(source, query, now)?.into_iter().map(|entry| OrderedEntry {
         entry,
         market: None,
         volume: None,

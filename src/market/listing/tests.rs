@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::page::page;
 use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
-use crate::market::raw::{Bar, PREDICTION_VENUE, RawData, Source, TickerField};
+use crate::market::raw::{Bar, LiquidationFeed, PREDICTION_VENUE, RawData, Source, TickerFeed, TickerField, TradeFeed};
 use crate::market::sources::demo::Demo;
 use crate::protocol::{DataType, MarketListing, MarketsPage, MarketsQuery};
 
@@ -111,13 +111,16 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
     // What the bars say of the first events, looked up from the beginning of 2015.
     let (begin, mut bars) = (1_420_070_400, Vec::new());
-    demo.bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar)).unwrap();
+    demo.markets
+        .bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar))
+        .unwrap();
     assert_eq!(UnixNanos(bars[0].first), traded);
     let mut liquidated = None;
-    demo.liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, UnixNanos(i64::MAX), &mut |bar| {
-        liquidated.get_or_insert(UnixNanos(bar.first));
-    })
-    .unwrap();
+    demo.markets
+        .liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, UnixNanos(i64::MAX), &mut |bar| {
+            liquidated.get_or_insert(UnixNanos(bar.first));
+        })
+        .unwrap();
     assert_eq!(liquidated, Some(forced));
     // Funding is told from the first second on, trades later, liquidations later still.
     let at = |now: i64, kind: &str| listed(&format!("{bybit}&type={kind}"), now).len();
@@ -147,7 +150,7 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
     {
         let bars = |from: i64, to: i64| {
             let mut bars: Vec<Bar> = Vec::new();
-            demo.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| bars.push(*bar)).unwrap();
+            demo.markets.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| bars.push(*bar)).unwrap();
             bars
         };
         let day = bars(now - DAY, now + 1);
@@ -167,7 +170,8 @@ fn figures(demo: &Demo) -> HashMap<String, BTreeMap<&'static str, f64>> {
         figures.insert("MARKET_SYMBOL_ATR_PERCENT", ranges.sum::<f64>() / 14.0 / last * 100.0);
         if instrument.raw_data.has(RawData::OpenInterest) {
             let interest = |at: i64| {
-                demo.ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), UnixNanos(NOW))
+                demo.markets
+                    .ticker_before(market, TickerField::OpenInterest, UnixSecond(at + 1), UnixNanos(NOW))
                     .unwrap()
                     .unwrap()
                     .close
@@ -246,19 +250,23 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
     // Over a month, the search for the peak finds what looking at every minute finds.
     for (market, days) in [(btc("BYBIT"), 30), (btc("BITSTAMP"), 7)] {
         let mut highest = f64::MIN;
-        demo.bars(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW), &mut |bar| {
-            highest = highest.max(bar.high);
-        })
-        .unwrap();
+        demo.markets
+            .bars(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW), &mut |bar| {
+                highest = highest.max(bar.high);
+            })
+            .unwrap();
         assert_eq!(
-            demo.highest(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW)).unwrap(),
+            demo.markets.highest(market, Window { from: now - days * DAY, to: now + 1 }, UnixNanos(NOW)).unwrap(),
             Some(highest)
         );
-        assert_eq!(demo.highest(market, Window { from: now, to: now }, UnixNanos(NOW)).unwrap(), None);
+        assert_eq!(demo.markets.highest(market, Window { from: now, to: now }, UnixNanos(NOW)).unwrap(), None);
     }
     let row = &list("exchange=BYBIT&coin=BTC").symbols[0];
-    let highest =
-        demo.highest(btc("BYBIT"), Window { from: now - 365 * DAY, to: now + 1 }, UnixNanos(NOW)).unwrap().unwrap();
+    let highest = demo
+        .markets
+        .highest(btc("BYBIT"), Window { from: now - 365 * DAY, to: now + 1 }, UnixNanos(NOW))
+        .unwrap()
+        .unwrap();
     assert_eq!(row.pct_from_ath, (row.last_price / highest - 1.0) * 100.0);
     assert!((-90.0..=0.0).contains(&row.pct_from_ath) && highest > row.last_price);
     let rows =
@@ -318,7 +326,7 @@ fn the_most_traded_come_first_and_changes_are_listed() {
         .unwrap();
     let volume = |from: i64, to: i64| {
         let mut sum = 0.0;
-        demo.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| sum += bar.volume()).unwrap();
+        demo.markets.bars(market, Window { from, to }, UnixNanos(NOW), &mut |bar| sum += bar.volume()).unwrap();
         sum
     };
     let now = NOW / SECOND;

@@ -12,7 +12,7 @@ use std::fmt;
 
 use super::error::MarketError;
 use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
-use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade};
+use crate::market::raw::{Bar, Instrument, RawData, Source, SourceError, Trade, TradeFeed};
 use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
@@ -245,9 +245,12 @@ impl<'a> Rates<'a> {
         let (source, now) = (self.source, self.now);
         let minutes = |market: usize, day: UnixDay| -> Result<Vec<RateMinute>, SourceError> {
             let (mut minutes, mut traded, from) = (Vec::new(), 0.0, day.second().0);
-            source.bars(market, Window { from, to: from.saturating_add(DAY) }, now, &mut |bar| {
+            let mut add = |bar: &Bar| {
                 traded += bar.buy_quote + bar.sell_quote;
                 minutes.push(RateMinute { start: UnixSecond(bar.start).minute(), close: bar.close, traded });
+            };
+            source.each::<dyn TradeFeed>(Window { from, to: from.saturating_add(DAY) }, |trades, window| {
+                trades.bars(market, window, now, &mut add)
             })?;
             Ok(minutes)
         };

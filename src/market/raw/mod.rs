@@ -1,7 +1,8 @@
-//! What a source of market data tells: the types of its raw data by subject, and the trait that the demo and the store
-//! implement.
+//! What a source of market data has: its markets, the types and feeds of its raw data, and the trait that the demo and the
+//! store implement.
 
 mod book;
+mod feeds;
 mod listing;
 mod options;
 mod positions;
@@ -14,18 +15,20 @@ mod ticker;
 mod trade;
 
 pub use crate::protocol::RawData;
-pub use book::{Book, PriceLevel};
+pub use book::{Book, BookFeed, PriceLevel};
+pub use feeds::{Feed, Feeds, SourceError};
 pub use listing::Instrument;
-pub use options::{OptionSummary, SummaryKind};
+pub use options::{OptionFeed, OptionSummary, SummaryKind};
 pub use positions::{OutcomeToken, Position, PositionCounts, PositionTable, PredictionEvent};
 pub(super) use predictions::PREDICTION_VENUE;
-pub use predictions::{PredictionFigures, PredictionState};
+pub use predictions::{PredictionFeed, PredictionFigures, PredictionState};
 pub use raw_data::RawDataSet;
-pub use source::{Source, SourceError};
+pub use source::Source;
+pub(super) use source::Stoppable;
 pub use stop::Stop;
-pub(super) use stop::Stoppable;
-pub use supply::{Supply, SupplyRow, Token};
+pub(super) use supply::coin_name;
+pub use supply::{Supply, SupplyFeed, SupplyRow, Token};
 pub(super) use ticker::minute_bars;
-pub use ticker::{OhlcBar, Ticker, TickerField};
+pub use ticker::{OhlcBar, Ticker, TickerFeed, TickerField};
 pub(super) use trade::join;
-pub use trade::{Bar, Trade};
+pub use trade::{Bar, LiquidationFeed, Trade, TradeFeed};

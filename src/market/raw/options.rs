@@ -1,5 +1,6 @@
 //! Option summaries.
 
+use super::feeds::{Feed, SourceError};
 use crate::clock::UnixSecond;
 use crate::protocol::DataType;
 
@@ -47,4 +48,18 @@ pub struct OptionSummary {
     pub kind: SummaryKind,
     /// From when on there is data.
     pub available_since: UnixSecond,
+}
+
+/// Option summaries.
+pub trait OptionFeed: Send + Sync {
+    /// The option summaries; one is named by its place in this list.
+    fn option_summaries(&self) -> &[OptionSummary];
+
+    /// The last reading of an option summary on a whole minute in `[from, at]`, percentage points; it looks
+    /// at nothing later. `None` where there is none.
+    fn option_summary(&self, summary: usize, from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError>;
+}
+
+impl Feed for dyn OptionFeed {
+    const NAME: &'static str = "option summaries";
 }

@@ -1,6 +1,10 @@
 //! Prediction markets.
 
-use crate::clock::UnixSecond;
+use std::sync::Arc;
+
+use super::feeds::Feed;
+use super::positions::PositionTable;
+use crate::clock::{UnixNanos, UnixSecond};
 
 /// The one exchange of prediction markets.
 pub(in crate::market) const PREDICTION_VENUE: &str = "PREDICTION_VENUE";
@@ -52,4 +56,26 @@ pub struct PredictionFigures {
     pub liquidity: f64,
     /// Line of a sports market.
     pub line: f64,
+}
+
+/// Prediction markets and the positions on them.
+pub trait PredictionFeed: Send + Sync {
+    /// The positions on the prediction venue as of `now`, where the source knows when they were taken;
+    /// `None` for a source without any.
+    fn positions(&self, now: UnixNanos) -> Option<Arc<PositionTable>>;
+
+    /// The state at a second of the prediction market with this place among the positions' events; `None` before its
+    /// opening.
+    fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState>;
+
+    /// Tokens that the market of [`PredictionFeed::prediction`] traded up to a second; `None` where only the positions know.
+    fn prediction_volume(&self, event: usize, at: UnixSecond) -> Option<f64>;
+
+    /// What the source was given of a prediction market beside its state, as of a second; `None` for a source that
+    /// computes it from the positions.
+    fn prediction_figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures>;
+}
+
+impl Feed for dyn PredictionFeed {
+    const NAME: &'static str = "prediction markets";
 }

@@ -1,67 +1,20 @@
-//! What the engine asks of a source of market data: the demo and the store both answer it.
+//! What the engine asks of a source of market data: its markets, and its feeds. The demo and the store both answer it.
 
 use std::sync::Arc;
 
-use super::book::Book;
+use super::feeds::{Feed, Feeds, SourceError};
 use super::listing::Instrument;
-use super::options::OptionSummary;
-use super::positions::PositionTable;
-use super::predictions::{PredictionFigures, PredictionState};
-use super::supply::{Supply, Token};
-use super::ticker::{OhlcBar, Ticker, TickerField};
-use super::trade::{Bar, Trade, join};
-use crate::clock::{UnixNanos, UnixSecond, Window};
+use super::stop::{Stop, pieces};
+use crate::clock::{UnixNanos, Window};
 use crate::protocol::DataType;
 
-/// A source that could not be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SourceError(pub String);
-
-impl SourceError {
-    /// The source has no such data, and was asked for it.
-    pub(super) fn lacks(what: &str) -> Self {
-        Self(format!("this source has no {what}"))
-    }
-}
-
-/// Market data by market and time. Nothing after `now` is ever told.
+/// Market data by market and time.
 pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
     fn instruments(&self) -> &[Instrument];
 
-    /// Visits the minute bars with a start in a window in time order. The minute that holds `now`
-    /// has only the trades up to then.
-    fn bars(
-        &self,
-        market: usize,
-        window: Window,
-        now: UnixNanos,
-        visit: &mut dyn FnMut(&Bar),
-    ) -> Result<(), SourceError>;
-
-    /// All of what [`Source::bars`] tells in one bar; `None` where it tells nothing.
-    fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
-        let mut whole: Option<Bar> = None;
-        self.bars(market, window, now, &mut |bar| join(&mut whole, bar))?;
-        Ok(whole)
-    }
-
-    /// The last minute bar that starts before `before`.
-    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError>;
-
-    /// Visits the trades with a time in a window, none after `now`, by time and then by file order.
-    fn trades(
-        &self,
-        market: usize,
-        window: Window,
-        now: UnixNanos,
-        visit: &mut dyn FnMut(&Trade),
-    ) -> Result<(), SourceError>;
-
-    /// The price step of a market, in quote: every price of its trades and its book is a multiple of it. A property of the
-    /// market, the same at all times; 1 for a market with neither.
-    fn tick(&self, market: usize) -> Result<f64, SourceError>;
+    /// The raw data of the markets, and what else the source has.
+    fn feeds(&self) -> &Feeds;
 
     /// The moment of the first event that a data type of this market is made of; `None` where there is none at all.
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
@@ -69,111 +22,134 @@ pub trait Source: Send + Sync {
         Ok(instrument.raw_data.serve(data_type).then(|| instrument.available_since.nanos()))
     }
 
-    /// The highest price of the minutes with a start in a window, as of `now`: the most of what [`Source::bars`] tells.
-    fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
-        let mut highest: Option<f64> = None;
-        self.bars(market, window, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
-        Ok(highest)
-    }
-
     /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
     fn icon_url(&self, market: usize) -> String;
 
-    /// The last book state of those minutes of a window that had a book event, as of `now`.
-    fn last_book(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Book>, SourceError>;
+    /// What ends the work on an answer early; see [`Stop`].
+    fn stops(&self) -> &[Stop] {
+        &[]
+    }
+}
 
-    /// As [`Source::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
-    /// `sell` what forced sell orders took, the liquidated longs.
-    fn liquidation_bars(
+impl dyn Source + '_ {
+    /// The feed of a trait, for one call.
+    ///
+    /// # Errors
+    /// The source has no such data, or its work is to end.
+    pub fn of<F: Feed + ?Sized>(&self) -> Result<&F, SourceError> {
+        self.stops().iter().try_for_each(Stop::check)?;
+        self.feeds().of::<F>()
+    }
+
+    /// The feed of a trait, for a visit of a window that may be long: where the work may be ended early, `visit` is called for
+    /// each day of the window, in order.
+    ///
+    /// # Errors
+    /// As [`Self::of`], and those of the visit.
+    pub fn each<F: Feed + ?Sized>(
         &self,
-        _market: usize,
-        _window: Window,
-        _now: UnixNanos,
-        _visit: &mut dyn FnMut(&Bar),
+        window: Window,
+        mut visit: impl FnMut(&F, Window) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        Err(SourceError::lacks("liquidations"))
+        if self.stops().is_empty() {
+            return visit(self.of::<F>()?, window);
+        }
+        pieces(window).try_for_each(|piece| visit(self.of::<F>()?, piece))
+    }
+}
+
+/// A source whose work fails as soon as a stop is set: between two calls, and between the days of a long visit.
+pub(in crate::market) struct Stoppable<'a> {
+    source: StoppableSource<'a>,
+    stops: Vec<Stop>,
+}
+
+enum StoppableSource<'a> {
+    Borrowed(&'a dyn Source),
+    Shared(Arc<dyn Source>),
+}
+
+impl Stoppable<'static> {
+    pub(in crate::market) fn shared(source: &Arc<dyn Source>, stop: &Stop) -> Self {
+        Self { stops: with(source.stops(), stop), source: StoppableSource::Shared(Arc::clone(source)) }
+    }
+}
+
+impl<'a> Stoppable<'a> {
+    pub(in crate::market) fn of(source: &'a dyn Source, stop: &Stop) -> Self {
+        Self { stops: with(source.stops(), stop), source: StoppableSource::Borrowed(source) }
     }
 
-    /// As [`Source::trades`], of the market's liquidations, each with the side of the forced order.
-    fn liquidations(
-        &self,
-        _market: usize,
-        _window: Window,
-        _now: UnixNanos,
-        _visit: &mut dyn FnMut(&Trade),
-    ) -> Result<(), SourceError> {
-        Err(SourceError::lacks("liquidations"))
+    fn source(&self) -> &dyn Source {
+        match &self.source {
+            StoppableSource::Borrowed(source) => *source,
+            StoppableSource::Shared(source) => source.as_ref(),
+        }
+    }
+}
+
+/// The stops of a source, and one more.
+fn with(stops: &[Stop], stop: &Stop) -> Vec<Stop> {
+    stops.iter().chain([stop]).cloned().collect()
+}
+
+impl Source for Stoppable<'_> {
+    fn instruments(&self) -> &[Instrument] {
+        self.source().instruments()
     }
 
-    /// As [`Source::bars`], of the readings of a field.
-    fn ticker_bars(
-        &self,
-        _market: usize,
-        _gauge: TickerField,
-        _window: Window,
-        _now: UnixNanos,
-        _visit: &mut dyn FnMut(&OhlcBar),
-    ) -> Result<(), SourceError> {
-        Err(SourceError::lacks("derivative ticker"))
+    fn feeds(&self) -> &Feeds {
+        self.source().feeds()
     }
 
-    /// The last minute bar of a field that starts before `before`.
-    fn ticker_before(
-        &self,
-        _market: usize,
-        _gauge: TickerField,
-        _before: UnixSecond,
-        _now: UnixNanos,
-    ) -> Result<Option<OhlcBar>, SourceError> {
-        Err(SourceError::lacks("derivative ticker"))
+    fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
+        self.stops.iter().try_for_each(Stop::check)?;
+        self.source().first_event(market, data_type)
     }
 
-    /// As [`Source::trades`], of the readings of the market's fields.
-    fn readings(
-        &self,
-        _market: usize,
-        _window: Window,
-        _now: UnixNanos,
-        _visit: &mut dyn FnMut(&Ticker),
-    ) -> Result<(), SourceError> {
-        Err(SourceError::lacks("derivative ticker"))
+    fn icon_url(&self, market: usize) -> String {
+        self.source().icon_url(market)
     }
 
-    /// The option summaries; one is named by its place in this list.
-    fn option_summaries(&self) -> &[OptionSummary];
-
-    /// The last reading of an option summary on a whole minute in `[from, at]`, percentage points; it looks
-    /// at nothing later. `None` where there is none.
-    fn option_summary(&self, _summary: usize, _from: UnixSecond, _at: UnixSecond) -> Result<Option<f64>, SourceError> {
-        Err(SourceError::lacks("option summaries"))
+    fn stops(&self) -> &[Stop] {
+        &self.stops
     }
+}
 
-    /// The tokens whose supply is known; one is named by its place in this list.
-    fn tokens(&self) -> &[Token];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SECOND;
+    use crate::market::raw::TradeFeed;
+    use crate::market::sources::demo::Demo;
 
-    /// Visits the latest supply snapshot before a window and those with a time in it, in time order, none after `now`.
-    fn supply(
-        &self,
-        _token: usize,
-        _window: Window,
-        _now: UnixNanos,
-        _visit: &mut dyn FnMut(Supply),
-    ) -> Result<(), SourceError> {
-        Err(SourceError::lacks("token supply"))
+    #[test]
+    fn a_visit_ends_soon_after_the_stop_is_set_and_is_complete_without() {
+        let (now, year) = (1_776_880_800, 365 * 86_400);
+        let demo = Demo::new(0);
+        let (plain, stop): (&dyn Source, _) = (&demo, Stop::default());
+        let stoppable = Stoppable::of(plain, &stop);
+        let source: &dyn Source = &stoppable;
+        let starts_of = |source: &dyn Source| {
+            let mut starts = Vec::new();
+            let window = Window { from: now - 200_000, to: now };
+            let visited = source.each::<dyn TradeFeed>(window, |trades, window| {
+                trades.bars(0, window, UnixNanos(now * SECOND), &mut |bar| starts.push(*bar))
+            });
+            visited.unwrap();
+            starts
+        };
+        let complete = starts_of(plain);
+        assert!(complete.len() > 3_000);
+        assert_eq!(starts_of(source), complete);
+        let mut visited = 0;
+        let ended = source.each::<dyn TradeFeed>(Window { from: now - 11 * year, to: now }, |trades, window| {
+            trades.trades(0, window, UnixNanos(now * SECOND), &mut |_| {
+                visited += 1;
+                stop.set();
+            })
+        });
+        assert!(ended.is_err() && (1..100_000).contains(&visited), "{visited}");
+        assert!(source.of::<dyn TradeFeed>().is_err() && plain.of::<dyn TradeFeed>().is_ok());
     }
-
-    /// The positions on the prediction venue as of `now`, where the source knows when they were taken;
-    /// `None` for a source without any.
-    fn positions(&self, now: UnixNanos) -> Option<Arc<PositionTable>>;
-
-    /// The state at a second of the prediction market with this place among the positions' events; `None` before its
-    /// opening.
-    fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState>;
-
-    /// Tokens that the market of [`Source::prediction`] traded up to a second; `None` where only the positions tell.
-    fn prediction_volume(&self, event: usize, at: UnixSecond) -> Option<f64>;
-
-    /// What the source was told of a prediction market beside its state, as of a second; `None` for a source that
-    /// computes it from the positions.
-    fn prediction_figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures>;
 }

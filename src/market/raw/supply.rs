@@ -1,6 +1,7 @@
 //! Token supply.
 
-use crate::clock::UnixSecond;
+use super::feeds::{Feed, SourceError};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 
 /// A token whose supply a source knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,4 +53,28 @@ pub struct Supply {
     pub time: UnixSecond,
     /// A row for each chain, the primary one first.
     pub rows: Vec<SupplyRow>,
+}
+
+/// Full name of a coin by its token; empty where there is none.
+pub(in crate::market) fn coin_name(tokens: &[Token], coin: &str) -> String {
+    tokens.iter().find(|token| token.coin == coin).map_or_else(String::new, |token| token.name.clone())
+}
+
+/// Token supply.
+pub trait SupplyFeed: Send + Sync {
+    /// The tokens whose supply is known; one is named by its place in this list.
+    fn tokens(&self) -> &[Token];
+
+    /// Visits the latest supply snapshot before a window and those with a time in it, in time order, none after `now`.
+    fn supply(
+        &self,
+        token: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(Supply),
+    ) -> Result<(), SourceError>;
+}
+
+impl Feed for dyn SupplyFeed {
+    const NAME: &'static str = "token supply";
 }

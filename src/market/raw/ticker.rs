@@ -1,6 +1,7 @@
 //! Gauges: quantities of a perpetual market that have a value at any moment, such as its open interest.
 
-use crate::clock::UnixNanos;
+use super::feeds::{Feed, SourceError};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::protocol::RawData;
 
 /// A quantity that the derivative ticker tells.
@@ -112,6 +113,41 @@ impl OhlcBar {
         let Self { open, high, low, close, .. } = self;
         Self { open: open * factor, high: high * factor, low: low * factor, close: close * factor, ..self }
     }
+}
+
+/// The derivative ticker: funding rates and open interest.
+pub trait TickerFeed: Send + Sync {
+    /// Visits the minute bars of the readings of a field with a start in a window in time order, of readings up to `now`.
+    fn ticker_bars(
+        &self,
+        market: usize,
+        field: TickerField,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&OhlcBar),
+    ) -> Result<(), SourceError>;
+
+    /// The last minute bar of a field that starts before `before`.
+    fn ticker_before(
+        &self,
+        market: usize,
+        field: TickerField,
+        before: UnixSecond,
+        now: UnixNanos,
+    ) -> Result<Option<OhlcBar>, SourceError>;
+
+    /// Visits the readings of the market's fields with a time in a window, none after `now`, by time and then by file order.
+    fn readings(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Ticker),
+    ) -> Result<(), SourceError>;
+}
+
+impl Feed for dyn TickerFeed {
+    const NAME: &'static str = "derivative ticker";
 }
 
 /// The minute bars of a field over readings in time order.

@@ -1,6 +1,7 @@
 //! Trades, liquidations, and what they add up to.
 
-use crate::clock::UnixSecond;
+use super::feeds::{Feed, SourceError};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 
 /// One trade.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -121,6 +122,79 @@ pub(in crate::market) fn join(whole: &mut Option<Bar>, next: &Bar) {
         None => *whole = Some(*next),
         Some(whole) => whole.merge(next),
     }
+}
+
+/// Trades.
+pub trait TradeFeed: Send + Sync {
+    /// Visits the minute bars with a start in a window in time order. The minute that holds `now`
+    /// has only the trades up to then.
+    fn bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError>;
+
+    /// All of what [`TradeFeed::bars`] visits in one bar; `None` where it visits nothing.
+    fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
+        let mut all: Option<Bar> = None;
+        self.bars(market, window, now, &mut |bar| join(&mut all, bar))?;
+        Ok(all)
+    }
+
+    /// The last minute bar that starts before `before`.
+    fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Result<Option<Bar>, SourceError>;
+
+    /// Visits the trades with a time in a window, none after `now`, by time and then by file order.
+    fn trades(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError>;
+
+    /// The price step of a market, in quote: every price of its trades and its book is a multiple of it. A property of the
+    /// market, the same at all times; 1 for a market with neither.
+    fn tick(&self, market: usize) -> Result<f64, SourceError>;
+
+    /// The highest price of the minutes with a start in a window, as of `now`: the most of what [`TradeFeed::bars`] visits.
+    fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
+        let mut highest: Option<f64> = None;
+        self.bars(market, window, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
+        Ok(highest)
+    }
+}
+
+impl Feed for dyn TradeFeed {
+    const NAME: &'static str = "trades";
+}
+
+/// Liquidations, which have the form of trades.
+pub trait LiquidationFeed: Send + Sync {
+    /// As [`TradeFeed::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
+    /// `sell` what forced sell orders took, the liquidated longs.
+    fn liquidation_bars(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Bar),
+    ) -> Result<(), SourceError>;
+
+    /// As [`TradeFeed::trades`], of the market's liquidations, each with the side of the forced order.
+    fn liquidations(
+        &self,
+        market: usize,
+        window: Window,
+        now: UnixNanos,
+        visit: &mut dyn FnMut(&Trade),
+    ) -> Result<(), SourceError>;
+}
+
+impl Feed for dyn LiquidationFeed {
+    const NAME: &'static str = "liquidations";
 }
 
 #[cfg(test)]

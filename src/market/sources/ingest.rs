@@ -13,53 +13,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::clock::UnixDay;
 use crate::decode::Kernel;
-use crate::market::books::snapshots;
-use crate::market::books::store::BookSource::{Snapshots5, Snapshots25};
-use crate::market::ingest::folders::{DumpFile, days, entries, in_place, tables};
+use crate::market::ingest::folders::{DumpFile, DumpFolder, FolderLayout, days, entries, in_place, tables};
 use crate::market::ingest::report::IngestReport;
-use crate::market::ingest::task::IngestTask;
+use crate::market::ingest::task::{IngestRules, IngestTask};
 use crate::market::query::error::MarketError;
 use crate::market::store::layout::{foreign, note_files};
 use crate::market::store::stale_files::sweep;
 use crate::market::store::turn::Turn;
-use crate::market::trades::files::{LIQUIDATIONS, TRADES, TradeFiles};
-use crate::market::trades::ingest::{IngestRules, ingest_files};
-use crate::market::{books, funding, options, predictions, supply};
-use crate::protocol::dump::{self, BOOK_CHANGES, RECORDING, TICKERS};
+use crate::market::subjects::{SUBJECTS, datasets};
+use crate::protocol::dump::RECORDING;
 
-/// Reads the file of a market (exchange and symbol) and day.
-type ReadDay = fn((&str, &str), UnixDay, &mut IngestTask<'_>) -> Result<(), MarketError>;
-/// Reads a table of the user's own, by its name.
-type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
-
-/// What a folder of dumps holds.
-#[derive(Clone, Copy)]
-enum FolderLayout {
-    /// A file for each market and day.
-    Days(ReadDay),
-    /// Such files, of which neighbours may hold the same.
-    Overlapping(TradeFiles),
-    Tables(ReadTable),
+/// The folders of dumps, in the order in which they are read: by name, but those of one group one after the other.
+fn dump_folders() -> Vec<DumpFolder> {
+    let mut groups: Vec<&[DumpFolder]> = SUBJECTS.iter().flat_map(|subject| subject.dumps.iter().copied()).collect();
+    groups.sort_by_key(|group| group.first().map(|(name, _)| *name));
+    groups.concat()
 }
-
-/// The folders, in the order in which they are read: of the books of a day, those that tell most come first.
-const LAYOUTS: [(&str, FolderLayout); 10] = [
-    (TICKERS, FolderLayout::Days(funding::ingest::ingest_file)),
-    (BOOK_CHANGES, FolderLayout::Days(books::ingest::ingest_file)),
-    (
-        "book_snapshot_25",
-        FolderLayout::Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task)),
-    ),
-    ("book_snapshot_5", FolderLayout::Days(|market, day, task| snapshots::ingest_file(Snapshots5, market, day, task))),
-    (dump::LIQUIDATIONS, FolderLayout::Overlapping(LIQUIDATIONS)),
-    ("markets", FolderLayout::Tables(predictions::ingest::ingest_markets)),
-    ("options_chain", FolderLayout::Days(options::ingest::ingest_file)),
-    ("positions", FolderLayout::Tables(predictions::ingest::ingest_positions)),
-    ("token_supply", FolderLayout::Tables(supply::ingest::ingest_file)),
-    (dump::TRADES, FolderLayout::Overlapping(TRADES)),
-];
 
 /// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
 /// store.
@@ -149,9 +119,10 @@ impl<'a> Ingest<'a> {
         apart(dumps, store)?;
         Kernel::active().map_err(|problem| MarketError::Internal(problem.to_owned()))?;
         let mut report = IngestReport::default();
-        let (mut folders, others) = (entries(dumps)?, LAYOUTS.map(|(name, _)| name).join(", "));
+        let (mut folders, layouts, datasets) = (entries(dumps)?, dump_folders(), datasets());
+        let others = layouts.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let is_known =
-            |folder: &PathBuf| LAYOUTS.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
+            |folder: &PathBuf| layouts.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
         // Without dumps there is no store to make, and nothing to wait for.
         let mut turn = None;
         if folders.iter().any(is_known) {
@@ -161,13 +132,13 @@ impl<'a> Ingest<'a> {
                 report.interrupted = true;
                 return Ok(report);
             }
-            if let Some(problem) = foreign(store) {
+            if let Some(problem) = foreign(store, &datasets) {
                 return Err(MarketError::Internal(problem));
             }
-            sweep(store, SystemTime::now());
-            note_files(store)?;
+            sweep(store, &datasets, SystemTime::now());
+            note_files(store, &datasets)?;
         }
-        for (name, layout) in LAYOUTS {
+        for (name, layout) in layouts {
             let Some(place) = folders.iter().position(|folder| folder.file_name().is_some_and(|known| known == name))
             else {
                 continue;
@@ -176,9 +147,9 @@ impl<'a> Ingest<'a> {
                 FolderLayout::Days(_) | FolderLayout::Overlapping(_) => days(&folders.swap_remove(place), &mut report),
                 FolderLayout::Tables(_) => tables(&folders.swap_remove(place), &mut report),
             };
-            if let FolderLayout::Overlapping(pair) = layout {
+            if let FolderLayout::Overlapping(read) = layout {
                 let rules = IngestRules { store, allow_fewer_rows: self.allow_fewer_rows, keep_going };
-                ingest_files(pair, &files, rules, &mut report)?;
+                read(&files, rules, &mut report)?;
                 if report.interrupted {
                     return Ok(report);
                 }

@@ -12,67 +12,20 @@ use super::changes::{CHANGES, GATE};
 use super::held::{self, HELD};
 use crate::archive::{ArchiveError, is_foreign};
 use crate::clock::UnixDay;
-use crate::market::raw::{RawData, SourceError};
+use crate::market::raw::SourceError;
 
-/// Kinds of files.
+/// A folder of a store, for one kind of files. Each subject names its own; [`crate::market::subjects`] has the list of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::market) enum Dataset {
-    Trades,
-    Candles,
-    BookEvents,
-    Books,
-    Liquidations,
-    LiquidationMinutes,
-    Tickers,
-    TickerMinutes,
-    OptionMinutes,
-    TokenSupply,
-    PredictionMarkets,
-    PredictionPositions,
-}
+pub(in crate::market) struct Dataset(&'static str);
 
 impl Dataset {
-    /// Every kind.
-    const ALL: [Self; 12] = [
-        Self::Trades,
-        Self::Candles,
-        Self::BookEvents,
-        Self::Books,
-        Self::Liquidations,
-        Self::LiquidationMinutes,
-        Self::Tickers,
-        Self::TickerMinutes,
-        Self::OptionMinutes,
-        Self::TokenSupply,
-        Self::PredictionMarkets,
-        Self::PredictionPositions,
-    ];
-
-    /// The minute aggregate of a kind: what is there when the kind is.
-    pub(in crate::market) const fn of(kind: RawData) -> Self {
-        match kind {
-            RawData::Trades => Self::Candles,
-            RawData::Books => Self::Books,
-            RawData::Liquidations => Self::LiquidationMinutes,
-            RawData::FundingRates | RawData::OpenInterest => Self::TickerMinutes,
-        }
+    /// The folder of this name.
+    pub(in crate::market) const fn new(name: &'static str) -> Self {
+        Self(name)
     }
 
     const fn name(self) -> &'static str {
-        match self {
-            Self::Trades => "trades",
-            Self::Candles => "candles_1m",
-            Self::BookEvents => "book_events",
-            Self::Books => "book_1m",
-            Self::Liquidations => "liquidations",
-            Self::LiquidationMinutes => "liquidations_1m",
-            Self::Tickers => "derivative_ticker",
-            Self::TickerMinutes => "derivative_ticker_1m",
-            Self::OptionMinutes => "option_summaries_1m",
-            Self::TokenSupply => "token_supply",
-            Self::PredictionMarkets => "prediction_markets",
-            Self::PredictionPositions => "prediction_positions",
-        }
+        self.0
     }
 }
 
@@ -170,7 +123,7 @@ const LINK: &str = "a link, and a store follows none; put what it points to in i
 
 /// What does not belong into a store: a link, which would lead what is written out of it, or something else than a file and a
 /// folder, which might never answer. Which one, and what mends it; `None` where all is well.
-pub(in crate::market) fn foreign(root: &Path) -> Option<String> {
+pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<String> {
     for own in [GATE, CHANGES, HELD].map(|name| root.join(name)) {
         if let Some(problem) = is_foreign(&own) {
             return Some(format!("{} is {problem}", own.display()));
@@ -189,7 +142,7 @@ pub(in crate::market) fn foreign(root: &Path) -> Option<String> {
         (!kind.is_file())
             .then(|| format!("{} is neither a file nor a folder; remove it from the store", path.display()))
     };
-    for dataset in Dataset::ALL {
+    for dataset in datasets {
         let folder = root.join(dataset.name());
         let found = kind(&folder).and_then(|kind| check(folder, kind, &mut folders));
         if found.is_some() {
@@ -219,8 +172,8 @@ pub(in crate::market) fn unfit(name: &str) -> Option<String> {
 }
 
 /// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
-pub(in crate::market) fn folders(root: &Path) -> Vec<PathBuf> {
-    let datasets = Dataset::ALL.iter().map(|dataset| root.join(dataset.name()));
+pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathBuf> {
+    let datasets = datasets.iter().map(|dataset| root.join(dataset.name()));
     let is_folder = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
     let mut found: Vec<PathBuf> = datasets.filter(is_folder).collect();
     let mut next = 0;
@@ -236,9 +189,9 @@ pub(in crate::market) fn folders(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Writes down the files of a store that it does not know of: an earlier version put them there, or an ingest that was killed.
-pub(in crate::market) fn note_files(root: &Path) -> Result<(), ArchiveError> {
+pub(in crate::market) fn note_files(root: &Path, datasets: &[Dataset]) -> Result<(), ArchiveError> {
     let known: HashSet<String> = held::names(root).into_iter().collect();
-    let files = folders(root).into_iter().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
+    let files = folders(root, datasets).into_iter().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
     let names = files.filter_map(|file| held::name(root, &file)).filter(|name| !known.contains(name));
     held::add(root, &names.collect::<Vec<_>>())
 }

@@ -5,6 +5,7 @@ pub(in crate::market) mod columns;
 pub(in crate::market) mod held;
 pub(in crate::market) mod layout;
 pub(in crate::market) mod minutes;
+pub(in crate::market) mod opened;
 pub(in crate::market) mod origin;
 pub(in crate::market) mod partitions;
 pub(in crate::market) mod stale_files;

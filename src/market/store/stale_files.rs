@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::archive;
-use crate::market::store::layout;
+use crate::market::store::layout::{self, Dataset};
 
 /// Removes the unfinished files of a store that nobody has written to for an hour as of `now`, and whose writer is gone:
 /// another ingest may be at work in the same store.
-pub(in crate::market) fn sweep(root: &Path, now: SystemTime) {
-    for folder in layout::folders(root) {
+pub(in crate::market) fn sweep(root: &Path, datasets: &[Dataset], now: SystemTime) {
+    for folder in layout::folders(root, datasets) {
         archive::sweep(&folder, OsStr::new(layout::FILE), now);
     }
 }
@@ -22,15 +22,19 @@ mod tests {
 
     use super::*;
     use crate::clock::UnixDay;
-    use crate::market::store::layout::Dataset;
+
+    const TRADES: Dataset = Dataset::new("trades");
+    const SUPPLY: Dataset = Dataset::new("token_supply");
+    const BOOKS: Dataset = Dataset::new("book_1m");
+    const ALL: [Dataset; 3] = [TRADES, SUPPLY, BOOKS];
 
     const HOUR: Duration = Duration::from_secs(3_600);
 
     #[test]
     fn only_old_unfinished_files_of_the_store_go() {
         let root = tempfile::tempdir().unwrap();
-        let day = layout::file(root.path(), Dataset::Trades, "X", "A", UnixDay(5));
-        let sheet = layout::sheet(root.path(), Dataset::TokenSupply, "a.csv");
+        let day = layout::file(root.path(), TRADES, "X", "A", UnixDay(5));
+        let sheet = layout::sheet(root.path(), SUPPLY, "a.csv");
         let (day, sheet) = (day.parent().unwrap(), sheet.parent().unwrap());
         let elsewhere = root.path().join("notes");
         let mut files = Vec::new();
@@ -59,18 +63,18 @@ mod tests {
         let writer = File::create(&at_work).unwrap();
         writer.try_lock().unwrap();
         let written = SystemTime::now();
-        sweep(root.path(), written + HOUR / 2);
+        sweep(root.path(), &ALL, written + HOUR / 2);
         assert!(files.iter().all(|(file, _)| file.is_file()), "they may still be written to");
-        sweep(root.path(), written + HOUR * 2);
+        sweep(root.path(), &ALL, written + HOUR * 2);
         for (file, goes) in &files {
             assert_eq!(file.is_file(), !goes, "{}", file.display());
         }
         assert!(day.join(".unfinished-Folder").is_dir());
         assert!(at_work.is_file(), "its writer runs, however long it has not written");
         drop(writer);
-        sweep(root.path(), written + HOUR * 2);
+        sweep(root.path(), &ALL, written + HOUR * 2);
         assert!(!at_work.exists());
-        sweep(&root.path().join("nowhere"), written);
+        sweep(&root.path().join("nowhere"), &ALL, written);
     }
 
     #[cfg(unix)]
@@ -79,13 +83,13 @@ mod tests {
         let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let file = outside.path().join(".unfinished-part.parquet-Ab3xY9");
         std::fs::write(&file, "PAR1").unwrap();
-        let day = layout::file(root.path(), Dataset::Books, "X", "A", UnixDay(5));
+        let day = layout::file(root.path(), BOOKS, "X", "A", UnixDay(5));
         let day = day.parent().unwrap();
         std::fs::create_dir_all(day.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(outside.path(), day).unwrap();
-        let trades = layout::file(root.path(), Dataset::Trades, "X", "A", UnixDay(5));
+        let trades = layout::file(root.path(), TRADES, "X", "A", UnixDay(5));
         std::os::unix::fs::symlink(outside.path(), trades.ancestors().nth(4).unwrap()).unwrap();
-        sweep(root.path(), SystemTime::now() + HOUR * 2);
+        sweep(root.path(), &ALL, SystemTime::now() + HOUR * 2);
         assert!(file.exists());
     }
 }

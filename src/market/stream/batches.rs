@@ -7,7 +7,7 @@ use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{DecimalStep, level, server_step};
-use crate::market::raw::{Bar, Source, Trade};
+use crate::market::raw::{Bar, Source, Trade, TradeFeed};
 use crate::protocol::stream::{Payload, StreamSeries};
 
 /// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
@@ -87,7 +87,7 @@ pub(in crate::market) fn volume_profiles(
     let begin = sent_before.minute().nanos();
     let mut trades = Vec::new();
     each_trade(source, market, begin..last, |trade| trades.push(*trade))?;
-    let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.tick(market)?);
+    let (usd, tick) = (subscription.channel.parameter("quote").is_some(), source.of::<dyn TradeFeed>()?.tick(market)?);
     let contract = source.instruments()[market].contract_usd();
     let volume = |trade: &Trade| match contract {
         _ if !usd => trade.amount,

@@ -3,11 +3,11 @@
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window};
 use crate::columns::List;
-use crate::market::books::heatmap::{VolumeBlocks, snapshot};
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::DecimalStep;
 use crate::market::query::usd::Counted;
-use crate::market::raw::Source;
+use crate::market::raw::{BookFeed, Source};
+use crate::market::subjects::books::heatmap::{VolumeBlocks, snapshot};
 use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
 
@@ -31,7 +31,8 @@ pub(in crate::market) fn snapshots(
     for tick in subscription.ticks(until) {
         let before = tick.plus(-1);
         let end = before.second().0 + 1;
-        let Some(book) = source.last_book(market, Window { from: end - CARRIED, to: end }, before)? else { continue };
+        let books = source.of::<dyn BookFeed>()?;
+        let Some(book) = books.last_book(market, Window { from: end - CARRIED, to: end }, before)? else { continue };
         bought.collect(&book.bids, &step, Counted::Amount);
         sold.collect(&book.asks, &step, Counted::Amount);
         let mut levels = List::default();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
 use crate::clock::UnixNanos;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Source, Ticker, TickerField, Trade};
-use crate::market::trades::candles::{BUY, SELL};
+use crate::market::raw::{LiquidationFeed, Source, Ticker, TickerFeed, TickerField, Trade};
+use crate::market::subjects::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
 /// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
@@ -60,7 +60,9 @@ pub(in crate::market) fn liquidations(
     events: &mut Vec<StreamEvent>,
 ) -> Result<(), MarketError> {
     let mut namer = Namer::of(market);
-    let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.liquidations(market, window, now, visit);
+    let read = |window, now, visit: &mut dyn FnMut(&Trade)| {
+        source.each::<dyn LiquidationFeed>(window, |forced, window| forced.liquidations(market, window, now, visit))
+    };
     stretch(
         subscription.from..until,
         |forced: &Trade| UnixNanos(forced.time),
@@ -113,6 +115,8 @@ fn readings(
     times: Range<UnixNanos>,
     visit: impl FnMut(&Ticker),
 ) -> Result<(), MarketError> {
-    let read = |window, now, visit: &mut dyn FnMut(&Ticker)| source.readings(market, window, now, visit);
+    let read = |window, now, visit: &mut dyn FnMut(&Ticker)| {
+        source.each::<dyn TickerFeed>(window, |ticker, window| ticker.readings(market, window, now, visit))
+    };
     stretch(times, |reading: &Ticker| UnixNanos(reading.time), read, visit)
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::clock::{UnixNanos, Window};
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Source, SourceError, Trade};
+use crate::market::raw::{Source, SourceError, Trade, TradeFeed};
 use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, StreamSeries};
 
 /// One event of a stream.
@@ -77,6 +77,8 @@ pub(in crate::market) fn each_trade(
     times: Range<UnixNanos>,
     visit: impl FnMut(&Trade),
 ) -> Result<(), MarketError> {
-    let read = |window, now, visit: &mut dyn FnMut(&Trade)| source.trades(market, window, now, visit);
+    let read = |window, now, visit: &mut dyn FnMut(&Trade)| {
+        source.each::<dyn TradeFeed>(window, |trades, window| trades.trades(market, window, now, visit))
+    };
     stretch(times, |trade: &Trade| UnixNanos(trade.time), read, visit)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::clock::{SECOND, UnixNanos, Window};
-use crate::market::raw::{Instrument, Source, TickerField};
+use crate::market::raw::{Instrument, Source, TickerFeed, TickerField};
 use crate::market::sources::demo::Demo;
 use crate::market::sources::store::MarketStore;
 use crate::protocol::exchange::Exchange;
@@ -45,19 +45,20 @@ fn the_demo_settles_funding_when_the_table_says() {
         hourly += usize::from(known.funding_seconds == 3_600);
         let (mut last, mut settled) = (None, Vec::new());
         let now = (DAY + DAYS) * SECOND;
-        demo.ticker_bars(
-            market,
-            TickerField::FundingRate,
-            Window { from: DAY, to: DAY + DAYS },
-            UnixNanos(now),
-            &mut |bar| {
-                if last.is_some_and(|rate| rate != bar.open) {
-                    settled.push(bar.start - DAY);
-                }
-                last = Some(bar.close);
-            },
-        )
-        .unwrap();
+        demo.markets
+            .ticker_bars(
+                market,
+                TickerField::FundingRate,
+                Window { from: DAY, to: DAY + DAYS },
+                UnixNanos(now),
+                &mut |bar| {
+                    if last.is_some_and(|rate| rate != bar.open) {
+                        settled.push(bar.start - DAY);
+                    }
+                    last = Some(bar.close);
+                },
+            )
+            .unwrap();
         let due: Vec<i64> = (1..DAYS / known.funding_seconds).map(|time| time * known.funding_seconds).collect();
         assert_eq!(settled, due, "{}", row.exchange);
     }

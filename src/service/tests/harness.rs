@@ -10,7 +10,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{ManualClock, SECOND, UnixNanos, UnixSecond, Window};
-use crate::market::{Bar, Book, Instrument, Market, RawData, Source, SourceError, Trade};
+use crate::market::{
+    Bar, Book, BookFeed, Feeds, Instrument, LiquidationFeed, Market, RawData, Source, SourceError, Trade, TradeFeed,
+};
 use crate::protocol::DataType;
 use crate::service::{RunningService, Service, ServiceConfig};
 
@@ -26,6 +28,12 @@ const MISCHIEF: [&str; 4] = ["PANIC", "BROKEN", "HELD", "LARGE"];
 /// Markets of three kinds: sound ones, which are listed; those of [`MISCHIEF`], which are not.
 pub(super) struct Mischief {
     instruments: Vec<Instrument>,
+    feeds: Feeds,
+}
+
+/// What the markets with these symbols have.
+struct MischiefFeed {
+    symbols: Vec<String>,
     started: Mutex<Sender<()>>,
     release: Mutex<Receiver<()>>,
     /// `HELD` requests that run, and the most that ran at a time.
@@ -55,6 +63,21 @@ impl Source for Mischief {
         &self.instruments
     }
 
+    fn feeds(&self) -> &Feeds {
+        &self.feeds
+    }
+
+    /// Nothing ever happened to those that misbehave, so that no listing reads them.
+    fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
+        Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(UnixNanos(0)))
+    }
+
+    fn icon_url(&self, _: usize) -> String {
+        String::new()
+    }
+}
+
+impl TradeFeed for MischiefFeed {
     fn bars(
         &self,
         market: usize,
@@ -63,7 +86,7 @@ impl Source for Mischief {
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
         let (mut minutes, mut price) = (NOW - 60..NOW, 2.5e6);
-        match self.instruments[market].raw_symbol.as_str() {
+        match self.symbols[market].as_str() {
             "PANIC" => panic!("the source was told to"),
             "BROKEN" => return Err(SourceError("the store is gone".into())),
             "HELD" => {
@@ -101,18 +124,15 @@ impl Source for Mischief {
     fn tick(&self, _market: usize) -> Result<f64, SourceError> {
         Ok(1.0)
     }
+}
 
-    /// Nothing ever happened to those that misbehave, so that no listing reads them.
-    fn first_event(&self, market: usize, _data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
-        Ok((!MISCHIEF.contains(&&*self.instruments[market].raw_symbol)).then_some(UnixNanos(0)))
-    }
-
+impl BookFeed for MischiefFeed {
     fn last_book(&self, _market: usize, _window: Window, _now: UnixNanos) -> Result<Option<Book>, SourceError> {
         Ok(None)
     }
+}
 
-    coins_only!(crate);
-
+impl LiquidationFeed for MischiefFeed {
     fn liquidation_bars(&self, _: usize, _: Window, _: UnixNanos, _: &mut dyn FnMut(&Bar)) -> Result<(), SourceError> {
         Ok(())
     }
@@ -182,12 +202,17 @@ impl Bench {
         let mut instruments = vec![instrument("BYBIT", "BTCUSDT"), instrument("OKEX_SWAP", "BTC-USDT-SWAP")];
         // Of a coin of its own each, so that a sum over Bitcoin leaves them out.
         instruments.extend(MISCHIEF.map(|name| Instrument { coin: name.into(), ..instrument("BYBIT", name) }));
-        let source = Mischief {
-            instruments,
+        let mischief = Arc::new(MischiefFeed {
+            symbols: instruments.iter().map(|row| row.raw_symbol.clone()).collect(),
             started: Mutex::new(started_sender),
             release: Mutex::new(release_receiver),
             running: Arc::clone(&running),
-        };
+        });
+        let feeds = Feeds::default()
+            .with::<dyn TradeFeed>(Arc::<MischiefFeed>::clone(&mischief))
+            .with::<dyn BookFeed>(Arc::<MischiefFeed>::clone(&mischief))
+            .with::<dyn LiquidationFeed>(mischief);
+        let source = Mischief { instruments, feeds: coins_only!(crate, feeds) };
         let market = Market::new(Box::new(source)).with_strict_symbols(true).with_any_block_size(true);
         let mut config = ServiceConfig::new(Arc::new(market), Arc::<ManualClock>::clone(&clock));
         change(&mut config);

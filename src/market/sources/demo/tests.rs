@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::clock::{SECOND, Window};
-use crate::market::raw::Source;
+use crate::market::raw::{Bar, BookFeed, Trade, TradeFeed};
 
 const NOW: i64 = 1_776_880_830 * SECOND;
 
 fn bars(demo: &Demo, market: usize, from: i64, to: i64, now: i64) -> Vec<Bar> {
     let mut bars = Vec::new();
-    demo.bars(market, Window { from, to }, UnixNanos(now), &mut |bar| bars.push(*bar)).unwrap();
+    demo.markets.bars(market, Window { from, to }, UnixNanos(now), &mut |bar| bars.push(*bar)).unwrap();
     bars
 }
 
@@ -66,14 +66,14 @@ fn trades_add_up_to_the_bars_and_end_at_now() {
     let demo = Demo::new(0);
     let (from, to) = (1_776_880_770, 1_776_880_860); // from within a minute on
     let mut trades: Vec<Trade> = Vec::new();
-    demo.trades(3, Window { from, to }, UnixNanos(NOW), &mut |trade| trades.push(*trade)).unwrap();
+    demo.markets.trades(3, Window { from, to }, UnixNanos(NOW), &mut |trade| trades.push(*trade)).unwrap();
     assert!(trades.is_sorted_by_key(|trade| trade.time));
     assert!(trades.iter().all(|trade| (from * SECOND..=NOW).contains(&trade.time)));
     let forming = bars(&demo, 3, 1_776_880_800, to, NOW)[0];
     let amount = trades.iter().filter(|trade| trade.time >= 1_776_880_800 * SECOND).map(|trade| trade.amount);
     assert!((amount.sum::<f64>() / forming.volume() - 1.0).abs() < 1e-12);
     assert!(trades.iter().any(|trade| trade.time < 1_776_880_800 * SECOND));
-    let tick = demo.tick(3).unwrap();
+    let tick = demo.markets.tick(3).unwrap();
     assert!(trades.iter().all(|trade| (trade.price / tick - (trade.price / tick).round()).abs() < 1e-6));
 }
 
@@ -85,7 +85,8 @@ fn the_book_stands_around_the_close() {
         let market = market(&demo, exchange, symbol);
         let start = 1_776_800_040 / 60 * 60;
         let close = bars(&demo, market, start, start + 60, NOW)[0].close;
-        let book = demo.last_book(market, Window { from: start, to: start + 60 }, UnixNanos(NOW)).unwrap().unwrap();
+        let book =
+            demo.markets.last_book(market, Window { from: start, to: start + 60 }, UnixNanos(NOW)).unwrap().unwrap();
         assert!(book.bids[0].0 < close && close < book.asks[0].0, "{symbol}");
         assert!(book.bids.len() >= 1_000 && book.asks.len() >= 1_000);
         assert!(book.bids.windows(2).all(|two| two[0].0 > two[1].0) && book.bids.iter().all(|level| level.1 > 0.0));

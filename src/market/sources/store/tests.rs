@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, Window};
+use crate::market::raw::{Trade, TradeFeed};
 use crate::market::store::changes::{Change, place as put};
 use crate::market::store::held::HELD;
 use crate::market::store::origin::DumpOrigin;
-use crate::market::trades::files::PartitionPath;
-use crate::market::trades::writer;
+use crate::market::subjects::trades::files::{PartitionPath, TRADES};
+use crate::market::subjects::trades::writer;
 
 fn trade(time: i64, price: f64) -> Trade {
     Trade { time, price, amount: 1.0, buy: true }
@@ -35,9 +36,13 @@ fn store() -> (tempfile::TempDir, MarketStore) {
     (folder, store)
 }
 
+fn trades_of(store: &MarketStore) -> &dyn TradeFeed {
+    store.feeds().of::<dyn TradeFeed>().unwrap()
+}
+
 fn visited(store: &MarketStore, from: i64, to: i64, now: i64) -> Vec<f64> {
     let mut prices = Vec::new();
-    store.trades(0, Window { from, to }, UnixNanos(now), &mut |trade| prices.push(trade.price)).unwrap();
+    trades_of(store).trades(0, Window { from, to }, UnixNanos(now), &mut |trade| prices.push(trade.price)).unwrap();
     prices
 }
 
@@ -62,14 +67,15 @@ fn nothing_after_now_is_read() {
 #[test]
 fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
     let gone = |folder: &std::path::Path, what: &str| std::fs::remove_dir_all(folder.join(what)).unwrap();
-    let bars = |store: &MarketStore, from, to| store.bars(0, Window { from, to }, UnixNanos(i64::MAX), &mut |_| ());
+    let bars =
+        |store: &MarketStore, from, to| trades_of(store).bars(0, Window { from, to }, UnixNanos(i64::MAX), &mut |_| ());
     for what in ["candles_1m/exchange=VENUE/symbol=BTCUSDT/date=1970-01-14", "candles_1m", "trades"] {
         let (folder, _) = store();
         gone(folder.path(), what);
         let store = MarketStore::open(folder.path()).unwrap();
         assert_eq!(store.instruments().len(), 1, "{what}");
         let outcome = if what == "trades" {
-            store.trades(0, Window { from: 13 * DAY, to: 14 * DAY }, UnixNanos(i64::MAX), &mut |_| ())
+            trades_of(&store).trades(0, Window { from: 13 * DAY, to: 14 * DAY }, UnixNanos(i64::MAX), &mut |_| ())
         } else {
             bars(&store, 13 * DAY, 14 * DAY)
         };
@@ -91,7 +97,7 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
 #[test]
 fn the_tick_is_the_finest_decimal_of_all_days() {
     let (_folder, store) = store();
-    assert_eq!(store.tick(0).unwrap(), 0.001); // 3.25 on the first day, 7.001 on a later one
+    assert_eq!(trades_of(&store).tick(0).unwrap(), 0.001); // 3.25 on the first day, 7.001 on a later one
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::clock::UnixDay;
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{DumpRow, RowBlock};
 use crate::market::ingest::task::Taker;
 use crate::market::raw::Trade;
-use crate::market::trades::trade_row::{TRADE_COLUMNS, trade, trades};
+use crate::market::subjects::trades::trade_row::{TRADE_COLUMNS, trade, trades};
 
 /// Takes blocks whole where it may.
 struct Collector {

@@ -1,0 +1,205 @@
+//! Dumps of trades, and of liquidations, which are told alike.
+//!
+//! Files of neighbouring days may hold the same trades, and one that goes into the store leaves out what the other has. So a file
+//! that changes takes its neighbours along: they are read again beside it, and all of them go in as one change.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::files::{self, PartitionPath, TradeFiles};
+use super::overlap::REACH;
+use super::streamed::Streamed;
+use super::trade_row::{TRADE_COLUMNS, trade};
+use super::{overlap, streamed, writer};
+use crate::archive::{ArchiveError, Unplaced};
+use crate::clock::UnixDay;
+use crate::market::ingest::folders::DumpFile;
+use crate::market::ingest::report::IngestReport;
+use crate::market::ingest::task::{IngestRules, IngestTask, collect};
+use crate::market::query::error::MarketError;
+use crate::market::store::changes::Change;
+
+/// How often the files of a change that overlap are looked at again, at most: most often twice is enough.
+const MOST_PASSES: usize = 8;
+
+/// Reads files into the store, unless the store holds them already; those of a market lie together.
+pub(in crate::market) fn ingest_files(
+    pair: TradeFiles,
+    files: &[(PathBuf, DumpFile)],
+    rules: IngestRules<'_>,
+    report: &mut IngestReport,
+) -> Result<(), MarketError> {
+    let days: Vec<DayFile<'_>> = files.iter().filter_map(DayFile::of).collect();
+    for files in days.chunk_by(|one, next| one.market == next.market) {
+        let mut market = MarketFiles { pair, files, rules, tried: HashSet::new() };
+        for first in 0..files.len() {
+            market.change(first, report, MarketFiles::read_new)?;
+            if report.interrupted {
+                return Ok(());
+            }
+        }
+        // Also where an ingest was ended while it put a change in its places.
+        for first in 0..files.len() {
+            market.change(first, report, MarketFiles::read_outdated)?;
+            if report.interrupted {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A dump file of a market's day.
+struct DayFile<'a> {
+    path: &'a Path,
+    market: (&'a str, &'a str),
+    day: UnixDay,
+}
+
+impl<'a> DayFile<'a> {
+    fn of((path, dump): &'a (PathBuf, DumpFile)) -> Option<Self> {
+        match dump {
+            DumpFile::Day(exchange, symbol, day) => Some(Self { path, market: (exchange, symbol), day: *day }),
+            DumpFile::Table(_) => None,
+        }
+    }
+}
+
+/// A change that is being made, and what the report is to say once it is.
+#[derive(Default)]
+struct Making {
+    change: Change,
+    /// Whose files it has.
+    days: Vec<UnixDay>,
+    report: IngestReport,
+}
+
+/// Reads a file into a change, by its number; whether it is in it now.
+type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut Making) -> Result<bool, MarketError>;
+
+/// The files of a market, by day.
+struct MarketFiles<'a> {
+    pair: TradeFiles,
+    files: &'a [DayFile<'a>],
+    rules: IngestRules<'a>,
+    /// Those that were taken, or not taken, as what the dumps hold now.
+    tried: HashSet<usize>,
+}
+
+impl<'a> MarketFiles<'a> {
+    /// Reads a file, and with it those of the days around it that were cut against what it held. All or none of them are in the
+    /// store then.
+    fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {
+        let mut making = Making::default();
+        if !(self.rules.keep_going)() {
+            report.interrupted = true;
+            return Ok(());
+        }
+        let mut again = read(self, first, &mut making)?;
+        // One that is read again may change what a third one is to leave out, and the first as well.
+        for _ in 0..MOST_PASSES {
+            if !again || making.report.interrupted {
+                break;
+            }
+            again = false;
+            for other in 0..self.files.len() {
+                let day = self.files[other].day;
+                if making.days.iter().any(|own| (own.0 - day.0).abs() <= REACH) {
+                    again |= self.read_outdated(other, &mut making)?;
+                }
+            }
+        }
+        let Making { change, report: own, .. } = making;
+        if own.interrupted {
+            // What was read is not in the store.
+            report.problems.extend(own.problems);
+            report.interrupted = true;
+            return Ok(());
+        }
+        if !change.is_empty() {
+            change.place(self.rules.store)?;
+        }
+        report.add(own);
+        Ok(())
+    }
+
+    /// Reads a file unless the store holds it already.
+    fn read_new(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+        if !self.tried.insert(file) {
+            return Ok(false);
+        }
+        let Making { change, report, .. } = making;
+        let (place, mut task) = self.task(file, change, report);
+        let Some(hash) = task.fingerprint() else { return Ok(false) };
+        if !task.is_new(files::read_origin(&place), &hash) {
+            return Ok(false);
+        }
+        let files = read(&place, &mut task, &hash)?;
+        Ok(self.put(file, files, making))
+    }
+
+    /// Reads a file again whose trades were cut against those of a neighbouring day, which has changed since.
+    fn read_outdated(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+        // It is in the report already, or will be when its turn comes.
+        let mut scratch = IngestReport::default();
+        let (place, mut task) = self.task(file, &making.change, &mut scratch);
+        if making.report.interrupted || !overlap::is_outdated(&place) {
+            return Ok(false);
+        }
+        if !(self.rules.keep_going)() {
+            making.report.interrupted = true;
+            return Ok(false);
+        }
+        let Some(hash) = task.fingerprint() else {
+            making.report.interrupted |= scratch.interrupted;
+            return Ok(false);
+        };
+        if files::read_origin(&place).is_none_or(|held| held.fingerprint != hash) {
+            // What is in the store is of another file: the one that is there now goes with this change, unless it was not taken.
+            return self.read_new(file, making);
+        }
+        let files = read(&place, &mut task, &hash)?;
+        making.report.interrupted |= scratch.interrupted;
+        Ok(self.put(file, files, making))
+    }
+
+    fn task<'b>(
+        &self,
+        file: usize,
+        change: &'b Change,
+        report: &'b mut IngestReport,
+    ) -> (PartitionPath<'b>, IngestTask<'b>)
+    where
+        'a: 'b,
+    {
+        let IngestRules { store, allow_fewer_rows, keep_going } = self.rules;
+        let DayFile { path, market, day } = self.files[file];
+        let place = PartitionPath { pair: self.pair, store, market, day, change };
+        (place, IngestTask { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
+    }
+
+    fn put(&self, file: usize, files: Option<[Unplaced; 2]>, making: &mut Making) -> bool {
+        let Some(files) = files else { return false };
+        for file in files {
+            making.change.add(file);
+        }
+        making.days.push(self.files[file].day);
+        true
+    }
+}
+
+/// The files of a day; `None` when its dump is not to be taken.
+fn read(
+    place: &PartitionPath<'_>,
+    task: &mut IngestTask<'_>,
+    hash: &str,
+) -> Result<Option<[Unplaced; 2]>, ArchiveError> {
+    match streamed::trades(place, task, hash)? {
+        Streamed::Taken(files) => return Ok(Some(files)),
+        Streamed::Left => return Ok(None),
+        Streamed::Unordered => {}
+    }
+    // Out of order: the whole day must be at hand to bring it into order.
+    let trades = collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time);
+    trades.map(|trades| writer::write(place, &trades, &task.origin(hash))).transpose()
+}
