@@ -44,6 +44,7 @@ pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
+pub use partition::FileSpan;
 pub use past::Replaced;
 pub use revision::{Cell, Revision, revisions};
 pub use scan::{Scan, is_wanted};
