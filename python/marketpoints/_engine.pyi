@@ -31,11 +31,13 @@ __all__ = [
     "analytics_endpoints",
     "attribute_name",
     "calendar_seconds",
+    "calendar_windows",
     "closest",
     "contract_usd",
     "copy_of_ascending",
     "data_types",
     "decode_points",
+    "file_spans",
     "from_seconds",
     "gather",
     "ingest",
@@ -57,6 +59,7 @@ __all__ = [
     "tiers",
     "to_grid",
     "unix_seconds",
+    "vocabulary",
     "volume_quantiles",
     "weight",
     "whole_seconds",
@@ -857,6 +860,18 @@ def copy_of_ascending(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | N
 
 def gather(values: npt.NDArray[np.float64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """The values of the rows at ``places``, NaN at -1: float64 (places,)."""
+
+def vocabulary() -> dict[str, list[str]]:
+    """Words of the protocol by what they are of.
+
+    ``category``, ``leaderboard_order``, ``prediction_exchange`` (those of prediction markets), ``sort_direction``.
+    """
+
+def file_spans() -> list[tuple[str, int]]:
+    """How long an archive's files are, the longest first: ``year``, ``month`` or ``day``, and its most seconds."""
+
+def calendar_windows(span: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The window ``[start, end)``, Unix seconds, cut where files of that length begin in UTC."""
 
 def points_parameters() -> list[tuple[str, str, str]]:
     """The arguments of a points query (section 4.1): name, what it takes, meaning.

@@ -14,12 +14,27 @@ use super::failures::from_client;
 use super::query::Query;
 use super::runtime::{Process, wait};
 use super::times::{moment, to_microsecond, windows};
-use crate::archive::points::{self, ArchiveFault, ArchiveKey, Cell, Compacted, Edge, Revision};
+use crate::archive::points::{self, ArchiveFault, ArchiveKey, Cell, Compacted, Edge, FileSpan, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
 use crate::clock::{UnixMicros, UnixNanos, Window};
 use crate::columns::NO_TIME;
+
+/// How long files are, the longest first: name, and the most seconds.
+#[pyfunction]
+pub(super) fn file_spans() -> Vec<(&'static str, i64)> {
+    FileSpan::ALL.iter().map(|(name, _, seconds)| (*name, *seconds)).collect()
+}
+
+/// A window of Unix seconds, cut where files of a name's length begin.
+#[pyfunction]
+pub(super) fn calendar_windows(py: Python<'_>, span: &str, start: i64, end: i64) -> PyResult<Vec<(i64, i64)>> {
+    let Some((_, span, _)) = FileSpan::ALL.iter().find(|row| row.0 == span) else {
+        return Err(errors::invalid(py, &format!("{span:?} is none of {}", FileSpan::ALL.map(|row| row.0).join(", "))));
+    };
+    Ok(span.cut(Window { from: start, to: end }).into_iter().map(|part| (part.from, part.to)).collect())
+}
 
 /// An archive of points.
 #[pyclass(frozen, module = "marketpoints._engine")]

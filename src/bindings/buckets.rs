@@ -16,7 +16,7 @@ type Times<'py> = PyReadonlyArray1<'py, Time>;
 
 /// A way in which a series' time is cut: buckets of one length, or calendar months.
 #[pyclass(frozen, module = "marketpoints._engine")]
-pub(super) struct Buckets(columns::Buckets);
+pub(super) struct Buckets(columns::RowBuckets);
 
 #[pymethods]
 impl Buckets {
@@ -41,7 +41,7 @@ impl Buckets {
     /// The buckets of rows that have their own ends; None where none has one.
     #[staticmethod]
     fn between(starts: Times<'_>, ends: Times<'_>) -> PyResult<Option<Self>> {
-        Ok(columns::Buckets::between(starts.as_slice()?, ends.as_slice()?).map(Self))
+        Ok(columns::RowBuckets::between(starts.as_slice()?, ends.as_slice()?).map(Self))
     }
 
     /// Length of the longest.

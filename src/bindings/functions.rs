@@ -1,5 +1,6 @@
 //! Functions without state: weight, decoder, grid, tables, files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,13 +19,14 @@ use crate::columns::{Column, DenseHeatmap, Series};
 use crate::decode;
 use crate::protocol::analytics::{ANALYTICS, AnalyticsSpec};
 use crate::protocol::data_type::DATA_TYPES;
-use crate::protocol::exchange;
+use crate::protocol::exchange::{self, EXCHANGES, VenueKind};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
-use crate::protocol::query::{PARAMETERS, speak_of_options as speak};
+use crate::protocol::query::{LeaderboardSort, PARAMETERS, speak_of_options as speak};
 use crate::protocol::suggest::{closest as nearest, hint};
+use crate::protocol::symbol::Category;
 use crate::protocol::tier::TIERS;
-use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, TierSpec, TypeSpec};
+use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, SortDirection, TierSpec, TypeSpec};
 use crate::weight::{self as formula, Demand};
 
 /// Longest body that is decoded without releasing the GIL: for candles of this size that takes some ten microseconds,
@@ -289,6 +291,18 @@ pub(super) fn closest(text: &str, candidates: Vec<String>) -> Option<String> {
 #[pyfunction]
 pub(super) fn intervals() -> Vec<(&'static str, &'static str, i64)> {
     INTERVALS.iter().map(|row| (row.name, row.short, row.seconds)).collect()
+}
+
+/// Names of the protocol that are not of types, intervals or tiers, by what they name.
+#[pyfunction]
+pub(super) fn vocabulary() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let of_predictions = EXCHANGES.iter().filter(|row| row.venue == VenueKind::Prediction).map(|row| row.name);
+    BTreeMap::from([
+        ("category", Category::ALL.map(Category::name).to_vec()),
+        ("leaderboard_order", LeaderboardSort::NAMES.map(|(name, _)| name).to_vec()),
+        ("prediction_exchange", of_predictions.collect()),
+        ("sort_direction", [SortDirection::Ascending, SortDirection::Descending].map(SortDirection::name).to_vec()),
+    ])
 }
 
 /// The arguments of a points query: name, what it takes, meaning.

@@ -35,7 +35,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _engine {
     #[pymodule_export]
-    use super::archive::Archive;
+    use super::archive::{Archive, calendar_windows, file_spans};
     #[pymodule_export]
     use super::arrow::ArrowTable;
     #[pymodule_export]
@@ -53,7 +53,8 @@ mod _engine {
     #[pymodule_export]
     use super::functions::{
         analytics_endpoints, closest, contract_usd, data_types, decode_points, intervals, points_parameters, shutdown,
-        speak_of_options, spelled_argument, spelled_setting, table_text, tiers, to_grid, weight, write_table,
+        speak_of_options, spelled_argument, spelled_setting, table_text, tiers, to_grid, vocabulary, weight,
+        write_table,
     };
     #[pymodule_export]
     use super::layout::Layout;

@@ -43,6 +43,14 @@ enum CallWork<'a> {
 }
 
 impl Client {
+    /// Whether a call at `now` is one small answer and needs nothing but the service: its requests may then run on a
+    /// runtime that only moves while the caller waits, which saves the way to another thread and back.
+    #[must_use]
+    pub fn is_small(&self, requests: &PointsRequests, now: UnixNanos) -> bool {
+        let inner = &self.inner;
+        inner.archive.is_none() && inner.pacer.is_local() && requests.is_small(now, inner.tier)
+    }
+
     /// What [`Client::points_all`] would send at `now`, and what each tier would take for it. Sends nothing.
     ///
     /// # Errors

@@ -7,7 +7,6 @@ use super::config::{Config, Jitter, Now};
 use super::error::ClientError;
 use super::list_cache::ListCaches;
 use super::pace::{BudgetView, Pacer, Registry};
-use super::points_requests::PointsRequests;
 use super::retry::Policy;
 use super::transport::Transport;
 
@@ -79,14 +78,6 @@ impl Client {
             clock: config.clock.clone(),
         };
         Ok(Self { inner: Arc::new(inner) })
-    }
-
-    /// Whether a call at `now` is one small answer and needs nothing but the service: its requests may then run on a
-    /// runtime that only moves while the caller waits, which saves the way to another thread and back.
-    #[must_use]
-    pub fn is_small(&self, requests: &PointsRequests, now: UnixNanos) -> bool {
-        let inner = &self.inner;
-        inner.archive.is_none() && inner.pacer.is_local() && requests.is_small(now, inner.tier)
     }
 
     /// The budget as the local bucket sees it; `None` until the limit is known from a tier or an answer.

@@ -8,14 +8,14 @@ use crate::protocol::{BucketGrid, Interval};
 
 /// A way in which a series' time is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Buckets {
+pub enum RowBuckets {
     /// Buckets of so many nanoseconds.
     Every(i64),
     /// Calendar months in UTC.
     Month,
 }
 
-impl From<BucketGrid> for Buckets {
+impl From<BucketGrid> for RowBuckets {
     fn from(grid: BucketGrid) -> Self {
         match grid {
             BucketGrid::Every(interval) => Self::Every(interval.seconds * SECOND),
@@ -24,7 +24,7 @@ impl From<BucketGrid> for Buckets {
     }
 }
 
-impl Buckets {
+impl RowBuckets {
     /// As buckets that have their own ends are cut; `None` where none has one. Whole calendar months count as months.
     pub fn between<T: Copy + Into<i64>>(starts: &[T], ends: &[T]) -> Option<Self> {
         let known = || {
@@ -189,7 +189,7 @@ mod tests {
     use proptest::prelude::*;
 
     const DAY: i64 = 86_400 * SECOND;
-    const DAYS: Buckets = Buckets::Every(DAY);
+    const DAYS: RowBuckets = RowBuckets::Every(DAY);
 
     fn at(text: &str) -> i64 {
         text.parse::<jiff::Timestamp>().unwrap().as_second() * SECOND
@@ -202,32 +202,32 @@ mod tests {
     #[test]
     fn buckets_end_where_the_next_one_starts() {
         assert_eq!(DAYS.ends(&[0, 5, NO_TIME, i64::MAX - 1]), [DAY, DAY + 5, NO_TIME, i64::MAX]);
-        assert_eq!(Buckets::Month.ends(&[month(1), month(2) + 7]), [month(2), month(3) + 7]);
-        assert_eq!(Buckets::Month.ends(&[NO_TIME, i64::MAX - 1]), [NO_TIME, i64::MAX]);
-        assert_eq!((DAYS.length(), Buckets::Month.length()), (DAY, 31 * DAY));
+        assert_eq!(RowBuckets::Month.ends(&[month(1), month(2) + 7]), [month(2), month(3) + 7]);
+        assert_eq!(RowBuckets::Month.ends(&[NO_TIME, i64::MAX - 1]), [NO_TIME, i64::MAX]);
+        assert_eq!((DAYS.length(), RowBuckets::Month.length()), (DAY, 31 * DAY));
     }
 
     #[test]
     fn own_ends_tell_the_length() {
-        assert_eq!(Buckets::between(&[0, 2 * DAY], &[DAY, 4 * DAY]), Some(DAYS));
-        assert_eq!(Buckets::between(&[month(1), month(2)], &[month(2), month(3)]), Some(Buckets::Month));
-        assert_eq!(Buckets::between(&[month(2)], &[month(2) + 30 * DAY]), Some(Buckets::Every(30 * DAY)));
-        assert_eq!(Buckets::between(&[month(1), NO_TIME], &[NO_TIME, month(2)]), None);
-        assert_eq!(Buckets::between(&[5, 0], &[5, DAY]), None);
+        assert_eq!(RowBuckets::between(&[0, 2 * DAY], &[DAY, 4 * DAY]), Some(DAYS));
+        assert_eq!(RowBuckets::between(&[month(1), month(2)], &[month(2), month(3)]), Some(RowBuckets::Month));
+        assert_eq!(RowBuckets::between(&[month(2)], &[month(2) + 30 * DAY]), Some(RowBuckets::Every(30 * DAY)));
+        assert_eq!(RowBuckets::between(&[month(1), NO_TIME], &[NO_TIME, month(2)]), None);
+        assert_eq!(RowBuckets::between(&[5, 0], &[5, DAY]), None);
     }
 
     #[test]
     fn months_without_a_row_are_missing() {
         let (first, last) = (month(1), month(5));
-        assert_eq!(Buckets::Month.missing(&[first, first, last], None).unwrap(), [2, 3, 4].map(month));
+        assert_eq!(RowBuckets::Month.missing(&[first, first, last], None).unwrap(), [2, 3, 4].map(month));
         let window = Some((month(2) - 1, month(4) + 1));
-        assert_eq!(Buckets::Month.missing(&[month(3) + DAY], window).unwrap(), [2, 4].map(month));
-        assert_eq!(Buckets::Month.stretches(&[2, 3, 5].map(month)), [[2, 4], [5, 6]].map(|one| one.map(month)));
+        assert_eq!(RowBuckets::Month.missing(&[month(3) + DAY], window).unwrap(), [2, 4].map(month));
+        assert_eq!(RowBuckets::Month.stretches(&[2, 3, 5].map(month)), [[2, 4], [5, 6]].map(|one| one.map(month)));
     }
 
     #[test]
     fn weeks_start_as_the_rows_do_or_on_monday() {
-        let week = Buckets::Every(7 * DAY);
+        let week = RowBuckets::Every(7 * DAY);
         let (monday, sunday) = (at("2026-01-05T00:00:00Z"), at("2026-01-04T00:00:00Z"));
         let window = Some((monday - 3 * DAY, monday + 8 * DAY));
         assert_eq!(week.missing::<i64>(&[], window).unwrap(), [monday, monday + 7 * DAY]);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_no_memory_holds_is_an_error_and_ends_of_time_are_none() {
-        assert!(Buckets::Every(1).missing(&[0, i64::MAX], None).is_err());
+        assert!(RowBuckets::Every(1).missing(&[0, i64::MAX], None).is_err());
         assert_eq!(DAYS.missing(&[0], Some((DAY, 0))).unwrap(), [0_i64; 0]);
         assert_eq!(DAYS.missing::<i64>(&[], None).unwrap(), [0_i64; 0]);
         assert_eq!(DAYS.missing(&[NO_TIME, i64::MAX], Some((0, 2 * DAY))).unwrap(), [0, DAY]);
@@ -252,8 +252,8 @@ mod tests {
             let starts = (-100..100).map(|place| place * length).filter(|start| (from..from + count).contains(start));
             let bare: Vec<i64> =
                 starts.filter(|start| !rows.iter().any(|row| (*start..start + length).contains(row))).collect();
-            prop_assert_eq!(Buckets::Every(length).missing(&rows, window).unwrap(), bare.clone());
-            let stretches = Buckets::Every(length).stretches(&bare);
+            prop_assert_eq!(RowBuckets::Every(length).missing(&rows, window).unwrap(), bare.clone());
+            let stretches = RowBuckets::Every(length).stretches(&bare);
             let again: Vec<i64> = stretches
                 .iter()
                 .flat_map(|[start, end]| (0..(end - start) / length).map(move |place| start + place * length))

@@ -40,7 +40,7 @@ mod text;
 pub(crate) use arrange::Joiner;
 pub use arrange::{Conflict, Contradiction, arrange, join};
 pub use asof::{copy_of_ascending, gather, latest_known, latest_values};
-pub use buckets::Buckets;
+pub use buckets::RowBuckets;
 pub use column::{Column, ColumnName, List, NO_TIME, RaggedRows};
 pub use grid::{DenseHeatmap, DenseHeatmapError};
 pub(crate) use growing::Growing;

@@ -1,8 +1,7 @@
 """Archived data as a dask DataFrame: a partition a day, a month or a year, read when needed."""
 
-import datetime as dt
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, cast
@@ -26,7 +25,7 @@ __all__ = ["Span", "frame"]
 
 #: How long a partition is: as files begin, so that none lies in two partitions.
 Span: TypeAlias = Literal["day", "month", "year"]
-SPANS: Mapping[Span, int] = {"year": 366 * SECONDS_OF_DAY, "month": 31 * SECONDS_OF_DAY, "day": SECONDS_OF_DAY}
+SPANS = cast("dict[Span, int]", dict(_engine.file_spans()))
 DAY: Span = "day"
 #: Bytes of files that a partition is about: in memory some times as much.
 BYTES = 32 * 1024**2
@@ -139,7 +138,7 @@ def frame(
     )
     size = sum(one.bytes_a_second for one in holdings)
     fits = [span for span, seconds in SPANS.items() if size * seconds <= BYTES]
-    spans = list(_spans(holdings, next(iter(fits), DAY) if partition is None else partition))
+    spans = _spans(holdings, next(iter(fits), DAY) if partition is None else partition)
     sample = _sample(engine, holdings)
     labels = _labels(sample) if _may_be_several(holdings, sample) else ()
     meta = _joined(sample, labels).iloc[:0]
@@ -313,21 +312,9 @@ def _window(bounds: tuple[int, int]) -> Window:
     return Window(start, end)
 
 
-def _spans(holdings: Sequence[KeptSeries], span: Span) -> Iterator[tuple[int, int]]:
+def _spans(holdings: Sequence[KeptSeries], span: Span) -> list[tuple[int, int]]:
     """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
-    at, end = min(one.start for one in holdings), max(one.end for one in holdings)
-    while at < end:
-        day = dt.datetime.fromtimestamp(at, dt.timezone.utc).date()
-        if span == "year":
-            following = dt.date(day.year + 1, 1, 1)
-        elif span == "month":
-            following = dt.date(day.year + day.month // 12, day.month % 12 + 1, 1)
-        else:
-            following = day + dt.timedelta(1)
-        midnight = dt.datetime.combine(following, dt.time(), dt.timezone.utc)
-        until = min(end, int(midnight.timestamp()))
-        yield at, until
-        at = until
+    return _engine.calendar_windows(span, min(one.start for one in holdings), max(one.end for one in holdings))
 
 
 def _work(holdings: Sequence[KeptSeries], window: tuple[int, int]) -> Work:

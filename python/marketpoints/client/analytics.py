@@ -21,8 +21,8 @@ CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
 Record = TypeVar("Record")
 
 #: What the leaderboard is sorted by (section 4.3).
-ORDERS = ("REALIZED_PNL", "ROI", "WIN_COUNT", "WIN_RATE", "TOTAL_SIZE", "TOTAL_POSITION_COUNT")
-DIRECTIONS = {"asc": "SORT_DIRECTION_ASC", "desc": "SORT_DIRECTION_DESC"}
+ORDERS = _engine.vocabulary()["leaderboard_order"]
+DIRECTIONS = dict(zip(("asc", "desc"), _engine.vocabulary()["sort_direction"], strict=True))
 
 
 class AnalyticsMethods(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DiscoveryMethods"]
 
 #: The categories of the supplement, section 1.
-CATEGORIES = ("SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO")
+CATEGORIES = _engine.vocabulary()["category"]
 # Letters that a typo of one adds or leaves out.
 SLIP = 2
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)

@@ -43,7 +43,7 @@ def by_choice(every: Sequence[Drawable], ax: Any, layout: object, options: dict[
 
 def odds(every: Sequence[Drawable]) -> bool:
     """Whether all are prices of outcomes: probabilities, which share an axis."""
-    return all(one.id.exchange == PREDICTIONS and candles.is_candles(one) for one in every)
+    return all(one.id.exchange in PREDICTIONS and candles.is_candles(one) for one in every)
 
 
 def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:

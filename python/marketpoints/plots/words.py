@@ -44,7 +44,7 @@ WHAT = {
     "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG": "implied volatility",
     "TOKEN_SUPPLY_AGG": "token supply",
 }
-PREDICTIONS = "PREDICTION_VENUE"
+PREDICTIONS = _engine.vocabulary()["prediction_exchange"]
 #: The names of a market; the first by which several differ is used.
 MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
 
@@ -126,7 +126,7 @@ def amount_unit(shown: Drawable) -> str | None:
         return None
     if shown.usd:
         return "USD"
-    if identity.exchange == PREDICTIONS:
+    if identity.exchange in PREDICTIONS:
         return "shares"
     if identity.exchange and identity.raw_symbol:
         worth = _engine.contract_usd(identity.exchange, identity.raw_symbol)
@@ -137,7 +137,7 @@ def amount_unit(shown: Drawable) -> str | None:
 
 def price_label(shown: Drawable) -> str:
     """Label of an axis of prices: in USD where asked so, else in the market's quote where its name shows it."""
-    if shown.id.exchange == PREDICTIONS:
+    if shown.id.exchange in PREDICTIONS:
         return label("price", "probability")
     _, _, quote = (shown.id.normalized_symbol or "").partition("-")
     return label("price", "USD" if shown.usd else plain(quote.partition("-")[0]))

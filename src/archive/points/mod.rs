@@ -72,6 +72,7 @@ pub use edges::Edge;
 pub use fault::{ArchiveFault, FileState};
 pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
+pub use partition::FileSpan;
 pub use revision::{Cell, Revision, revisions};
 pub use scan::{Scan, is_wanted};
 pub use verify::{Content, FileProblem, Verification};

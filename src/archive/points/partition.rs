@@ -12,10 +12,27 @@ const NONE: &str = "none";
 
 /// The period that a file covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileSpan {
+pub enum FileSpan {
+    /// A day.
     Day,
+    /// A month.
     Month,
+    /// A year.
     Year,
+}
+
+impl FileSpan {
+    /// Every period with its name and its most seconds, the longest first.
+    pub const ALL: [(&'static str, Self, i64); 3] = [
+        ("year", Self::Year, 366 * SECONDS_PER_DAY),
+        ("month", Self::Month, 31 * SECONDS_PER_DAY),
+        ("day", Self::Day, SECONDS_PER_DAY),
+    ];
+
+    /// A window, cut where such files begin.
+    pub fn cut(self, window: Window) -> Vec<Window> {
+        cut(self, window).into_iter().map(|part| part.window).collect()
+    }
 }
 
 /// One file's part of a window.
@@ -31,7 +48,10 @@ pub(super) struct Partition {
 
 /// The files that a window overlaps, in order of time.
 pub(super) fn partitions(key: &ArchiveKey, window: Window) -> Vec<Partition> {
-    let span = span(key);
+    cut(span(key), window)
+}
+
+fn cut(span: FileSpan, window: Window) -> Vec<Partition> {
     let mut parts = Vec::new();
     let mut from = window.from;
     while from < window.to {

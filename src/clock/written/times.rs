@@ -102,29 +102,28 @@ pub fn iso(second: i64) -> String {
 
 /// A moment by its parts, which need not be on the calendar.
 #[derive(Default)]
-struct Moment {
-    year: i64,
-    month: i64,
-    day: i64,
-    hour: i64,
-    minute: i64,
-    second: i64,
+struct Written {
+    /// Year, month and day.
+    date: [i64; 3],
+    /// Hour, minute and second.
+    time: [i64; 3],
+    /// Of a second.
     fraction: f64,
     /// Whether the offset is behind UTC, its hours and its minutes.
     offset: (bool, i64, i64),
 }
 
-impl Moment {
+impl Written {
     fn seconds(&self) -> Result<f64, Cow<'static, str>> {
-        if self.year == 0 {
+        let (behind, hours, minutes) = self.offset;
+        if self.date[0] == 0 {
             return Err("year 0 is out of range".into());
         }
-        let (behind, hours, minutes) = self.offset;
         for (name, value, bounds) in [
-            ("month", self.month, 1..=12),
-            ("hour", self.hour, 0..=23),
-            ("minute", self.minute, 0..=59),
-            ("second", self.second, 0..=59),
+            ("month", self.date[1], 1..=12),
+            ("hour", self.time[0], 0..=23),
+            ("minute", self.time[1], 0..=59),
+            ("second", self.time[2], 0..=59),
             ("the hours of the offset", hours, 0..=23),
             ("the minutes of the offset", minutes, 0..=59),
         ] {
@@ -133,34 +132,32 @@ impl Moment {
             }
         }
         // Four digits and two, which those types hold.
-        let day = Date::new(self.year as i16, self.month as i8, self.day as i8);
-        let day = day.map_err(|_| Cow::from("day is out of range for month"))?;
-        let ahead = hours * SECONDS_PER_HOUR + minutes * SECONDS_PER_MINUTE;
-        let whole = day.duration_since(date(1970, 1, 1)).as_secs()
-            + self.hour * SECONDS_PER_HOUR
-            + self.minute * SECONDS_PER_MINUTE
-            + self.second
-            - if behind { -ahead } else { ahead };
-        Ok(whole as f64 + self.fraction)
+        let date_of = Date::new(self.date[0] as i16, self.date[1] as i8, self.date[2] as i8);
+        let since_epoch =
+            date_of.map_err(|_| Cow::from("day is out of range for month"))?.duration_since(date(1970, 1, 1));
+        let whole =
+            |[hours, minutes, seconds]: [i64; 3]| hours * SECONDS_PER_HOUR + minutes * SECONDS_PER_MINUTE + seconds;
+        let ahead = whole([hours, minutes, 0]);
+        Ok((since_epoch.as_secs() + whole(self.time) - if behind { -ahead } else { ahead }) as f64 + self.fraction)
     }
 }
 
 impl Parts<'_> {
     /// A day, and a time of day if one follows.
-    fn moment(&mut self) -> Option<Moment> {
+    fn moment(&mut self) -> Option<Written> {
         let (year, _) = self.digits(4, 4)?;
         self.sign(b"-")?;
         let month = self.two_digits()?;
         self.sign(b"-")?;
-        let mut moment = Moment { year, month, day: self.two_digits()?, ..Moment::default() };
+        let mut moment = Written { date: [year, month, self.two_digits()?], ..Written::default() };
         if self.sign(b"T ").is_none() {
             return Some(moment);
         }
-        moment.hour = self.two_digits()?;
+        moment.time[0] = self.two_digits()?;
         self.sign(b":")?;
-        moment.minute = self.two_digits()?;
+        moment.time[1] = self.two_digits()?;
         if self.sign(b":").is_some() {
-            moment.second = self.two_digits()?;
+            moment.time[2] = self.two_digits()?;
             if self.sign(b".,").is_some() {
                 let (digits, count) = self.digits(1, 9)?;
                 moment.fraction = digits as f64 / 10_f64.powi(count as i32);

@@ -26,6 +26,8 @@ pub enum Category {
 }
 
 impl Category {
+    /// Every one, as the supplement lists them.
+    pub const ALL: [Self; 5] = [Self::Spot, Self::Perpetual, Self::Future, Self::Option, Self::Combo];
     /// Those whose markets end on a day.
     pub const ENDING: [Self; 3] = [Self::Future, Self::Option, Self::Combo];
 

@@ -8,6 +8,7 @@ use crate::protocol::discovery::TENORS;
 use crate::protocol::grid::{BLOCK_MINUTES, SESSIONS};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{LeaderboardSort, MAX_PAGE_SIZE, MarketSort, PARAMETERS, ParameterKind};
+use crate::protocol::symbol::Category;
 use crate::protocol::wire::{MARKETS_PATH, POINTS_PATH};
 use crate::protocol::{GroupBy, LISTS, SortDirection};
 
@@ -78,7 +79,7 @@ fn schema(name: &str) -> Option<(Value, &'static str)> {
         "type" => (open(&DATA_TYPES.each_ref().map(|row| row.name)), "data type"),
         "exchange" => (open(&["BINANCE_FUTURES", "BYBIT", "COINBASE"]), "venue, case-sensitive"),
         "coin" => (open(&["BTC", "ETH"]), "base asset"),
-        "category" => (open(&["SPOT", "PERPETUAL", "FUTURE", "OPTION", "COMBO"]), "kind of market"),
+        "category" => (open(&Category::ALL.map(Category::name)), "kind of market"),
         "rawSymbol" => (open(&["BTCUSDT", "BTC-USDT-SWAP"]), "exchange-native symbol"),
         "normalizedSymbol" => (open(&["BTC-USDT"]), "symbol in BASE-QUOTE form"),
         "interval" => (open(&INTERVALS.map(|row| row.name)), ""),
