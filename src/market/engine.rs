@@ -145,7 +145,7 @@ impl Market {
         block_size::check(self.source(), &markets, size, now)
     }
 
-    /// Answers a query as of `now`: nothing later is told, the bucket that holds `now` is the newest
+    /// Answers a query as of `now`: nothing later is in the answer, the bucket that holds `now` is the newest
     /// point. Rows are in the order that the query asks for. An exchange or symbol without data gives no series.
     ///
     /// # Errors

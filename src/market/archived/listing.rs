@@ -1,4 +1,4 @@
-//! What an archive has answers of, as a source that lists and tells no raw data.
+//! What an archive has answers of, as a source that lists them and has no raw data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

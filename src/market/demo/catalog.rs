@@ -164,7 +164,7 @@ fn dashed(coin: &str) -> String {
 pub(in crate::market) struct Traits {
     /// Path of the coin, common to its venues.
     pub path: Path,
-    /// Hash that tells this market's details from another's.
+    /// Hash that distinguishes this market's details from another's.
     pub seed: u64,
     /// Mean distance to the common price, as a fraction.
     pub premium: f64,

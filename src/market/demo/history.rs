@@ -56,7 +56,7 @@ impl History {
         let years = ((minute.second().0 - BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {
-            // The years to come are not told: prices wander further, without losing their size.
+            // The years to come are not given: prices wander further, without losing their size.
             let ahead = (years - YEARS as f64).clamp(0.0, 1.0);
             slow * ahead * smooth(place(&[seed, 1]), knot as f64 / 7.0) + fast * normal(place(&[seed, 2, knot as u64]))
         };

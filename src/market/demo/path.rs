@@ -6,7 +6,7 @@ use super::season::season;
 use super::walk::{KNOT_BITS, PriceWalk, WalkStretch};
 use crate::clock::UnixMinute;
 
-/// Minutes of a block, as a power of two: a block is computed whole.
+/// Minutes of a block, as a power of two: a block is computed at once.
 const BLOCK_BITS: u32 = 9;
 /// Minutes of a block.
 pub(in crate::market) const BLOCK: i64 = 1 << BLOCK_BITS;
@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// Tells this path from another.
+    /// Distinguishes this path from another.
     pub(in crate::market) fn seed(&self) -> u64 {
         self.seed
     }

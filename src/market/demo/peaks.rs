@@ -94,7 +94,7 @@ impl Path {
         peaks
     }
 
-    /// The highest of the minutes `minutes`, of those that `peaks` has. `high` tells how high a minute reaches, `None` for
+    /// The highest of the minutes `minutes`, of those that `peaks` has. `high` gives how high a minute reaches, `None` for
     /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
     /// What is not above `floor` is not looked for.
     pub(in crate::market) fn highest(

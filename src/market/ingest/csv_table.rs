@@ -1,4 +1,4 @@
-//! Sheets: CSV files of the package's own layouts, which people write with spreadsheets and data frames. Fields may be
+//! Tables: CSV files of the package's own layouts, which people write with spreadsheets and data frames. Fields may be
 //! quoted, columns come in any order, and those that may be left out may.
 
 use csv::ByteRecord;
@@ -14,11 +14,11 @@ use crate::protocol::suggest::hint;
 
 /// Longest field. A list of prices or tokens has some thousand bytes.
 const LONGEST_FIELD: usize = 1 << 16;
-/// Most bytes of a sheet, unpacked: its rows are at hand all at once, also of the service that answers from them.
+/// Most bytes of a table, unpacked: its rows are in memory all at once, also of the service that answers from them.
 const LARGEST: usize = 1 << 28;
 /// Most letters of an unknown column's name that are shown.
 const LONGEST_NAME: usize = 100;
-/// Most columns of a sheet; the layouts have some thirty.
+/// Most columns of a table; the layouts have some thirty.
 const MOST_COLUMNS: usize = 1_000;
 
 /// The columns of a layout.
@@ -57,7 +57,7 @@ fn written_time(text: &str) -> Option<i64> {
     Some(time.as_second()).filter(|second| *second >= 0)
 }
 
-/// A row of a sheet.
+/// A row of a table.
 pub(in crate::market) struct CsvRecord<'a> {
     header: &'a [Option<&'static str>],
     fields: &'a ByteRecord,
@@ -174,7 +174,7 @@ impl<'a> CsvRecord<'a> {
 }
 
 impl IngestTask<'_> {
-    /// As [`IngestTask::each_row`], of a sheet.
+    /// As [`IngestTask::each_row`], of a table.
     pub(in crate::market) fn each_record(
         &mut self,
         columns: &CsvColumns,

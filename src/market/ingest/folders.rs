@@ -123,7 +123,7 @@ fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     })
 }
 
-/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is told and left out:
+/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is reported and left out:
 /// two such must not become one.
 fn folders(parent: &Path, report: &mut IngestReport) -> Vec<(String, PathBuf)> {
     let mut folders = Vec::new();

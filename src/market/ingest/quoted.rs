@@ -1,4 +1,4 @@
-//! A line of a sheet → its fields. Fields may be quoted as RFC 4180 says, but a field ends in its line: a stray quote then
+//! A line of a table → its fields. Fields may be quoted as RFC 4180 says, but a field ends in its line: a stray quote then
 //! spoils one row and not the rest of the file. (The `csv` crate reads on to the next quote, and cannot say that there was
 //! none.)
 

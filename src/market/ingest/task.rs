@@ -190,7 +190,7 @@ impl IngestTask<'_> {
             self.report.problem(self.file, 0, format!("{} more bad rows", tally.bad - MOST_PROBLEMS));
         }
         if let Err(BrokenFile { line, what }) = outcome {
-            // The header is line 1: a file without a column that is needed is whole, and of no use.
+            // The header is line 1: a file without a column that is needed is complete, and of no use.
             let how = if line <= 1 { "was not taken" } else { "breaks off and was not taken" };
             self.report.problem(self.file, line, format!("the file {how}: {what}"));
             return false;

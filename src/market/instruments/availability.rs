@@ -18,7 +18,7 @@ pub(in crate::market) struct Availability {
 
 impl Availability {
     /// What a market serves as of `now`; `None` where nothing has happened yet. A type whose first file
-    /// cannot be read counts from the day that names the market's first: who asks for its data is told what is wrong, and not that
+    /// cannot be read counts from the day that names the market's first: who asks for its data learns what is wrong, and not that
     /// there is no such market.
     pub(in crate::market) fn of(source: &dyn Source, market: usize, now: UnixNanos) -> Option<Self> {
         let instrument = &source.instruments()[market];
@@ -42,7 +42,7 @@ impl Availability {
         self.types.contains(&data_type)
     }
 
-    /// [`Availability::since`] as the wire tells it.
+    /// [`Availability::since`] as it is on the wire.
     pub(in crate::market) fn timestamp(&self) -> Timestamp {
         Timestamp { s: self.since.second().0, ns: self.since.0.rem_euclid(SECOND) }
     }

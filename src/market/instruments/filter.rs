@@ -9,9 +9,9 @@ pub(in crate::market) struct OrderedEntry {
     pub(in crate::market) entry: MarketListing,
     /// Its place among the source's markets, where it has one.
     pub(in crate::market) market: Option<usize>,
-    /// USD traded in 24 hours; `None` where nothing tells it.
+    /// USD traded in 24 hours; `None` where it is unknown.
     pub(in crate::market) volume: Option<f64>,
-    /// 24-hour price change, percent; `None` where nothing tells it.
+    /// 24-hour price change, percent; `None` where it is unknown.
     pub(in crate::market) price_change: Option<f64>,
 }
 

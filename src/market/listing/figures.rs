@@ -106,7 +106,7 @@ impl<'a> Figures<'a> {
         Ok(row.entry)
     }
 
-    /// USD traded in 24 hours; `None` where nothing tells it.
+    /// USD traded in 24 hours; `None` where it is unknown.
     pub(in crate::market) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
         if let Some(known) = self.volumes.get(&market) {
             return Ok(*known);

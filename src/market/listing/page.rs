@@ -37,7 +37,7 @@ pub(in crate::market) fn page(
     }));
     let mut marketcaps = Marketcaps::new(source, now);
     for (market, instrument) in source.instruments().iter().enumerate() {
-        // A prediction market is told by its question, above; what an archive has over a whole coin is no market.
+        // A prediction market is listed by its question, above; what an archive has over all markets of a coin is no market.
         if instrument.exchange == PREDICTION_VENUE || instrument.raw_symbol.is_empty() || !fits(instrument, query) {
             continue;
         }

@@ -73,7 +73,7 @@ impl<'a> QueryContext<'a> {
         }
     }
 
-    /// Brings what a market tells to the unit that the query asks for.
+    /// Brings the data of a market to the unit that the query asks for.
     pub(in crate::market) fn converter(&self, market: usize) -> Converter<'a> {
         Converter::new(self.source, market, self.query.usd, self.buckets.now)
     }

@@ -25,8 +25,8 @@ pub enum MarketError {
 }
 
 impl MarketError {
-    /// What a listing tells of a market's data: nothing where a file of theirs cannot be read, because one damaged file must
-    /// not take all other markets out of sight. Who asks for the data themselves is told.
+    /// What a listing shows of a market's data: nothing where a file of theirs cannot be read, because one damaged file must
+    /// not take all other markets out of sight. Who asks for the data themselves gets the error.
     pub(in crate::market) fn listed<T, E: Into<Self>>(outcome: Result<T, E>) -> Result<Option<T>, Self> {
         match outcome.map_err(Into::into) {
             Ok(value) => Ok(Some(value)),

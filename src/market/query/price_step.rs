@@ -44,7 +44,7 @@ fn floor(value: f64) -> i64 {
 
 /// Levels that a price is cut into, about: the step is near price / 2000, five hundredths of a percent.
 const LEVELS_TO_ZERO: f64 = 2_000.0;
-/// Largest level number: beyond it a price that is a multiple of the step can no longer be told from its neighbours.
+/// Largest level number: beyond it a price that is a multiple of the step can no longer be distinguished from its neighbours.
 const MOST_LEVEL: f64 = 1e12;
 
 /// The step of the series 1, 2, 5, 10, … that is nearest to `price` / 2000 in proportion (the larger of two that are
@@ -85,7 +85,7 @@ fn decimal(digit: f64, exponent: i32) -> f64 {
 /// The number of the level that holds a price.
 ///
 /// # Errors
-/// When the step is so fine that doubles cannot tell the levels of this price apart.
+/// When the step is so fine that doubles cannot distinguish the levels of this price.
 pub(in crate::market) fn level(step: &DecimalStep, size: f64, price: f64) -> Result<i64, ParamError> {
     if (price / size).abs() < MOST_LEVEL {
         return Ok(step.block(price));

@@ -17,7 +17,7 @@ use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
 
-/// Minutes for which a price tells a rate; the volume that chooses between markets is of the same time.
+/// Minutes for which a price is a rate; the volume that chooses between markets is of the same time.
 const OLDEST: i64 = MINUTES_PER_DAY;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
@@ -50,10 +50,10 @@ impl From<NoRate> for MarketError {
     }
 }
 
-/// What a price told at a minute is multiplied by.
+/// What a price of a minute is multiplied by.
 pub(in crate::market) type Rate = Result<f64, NoRate>;
 
-/// Brings what one market tells to the unit that a query asks for: USD, or its own.
+/// Brings the data of one market to the unit that a query asks for: USD, or its own.
 pub(in crate::market) struct Converter<'a> {
     unit: Unit<'a>,
     /// The last minute and its rate.
@@ -149,7 +149,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// What open interest told with its price at a second is multiplied by: contracts count by themselves, whatever
+    /// What open interest reported with its price at a second is multiplied by: contracts count by themselves, whatever
     /// the price.
     pub(in crate::market) fn interest(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         match self.unit {
@@ -162,7 +162,7 @@ impl<'a> Converter<'a> {
 /// What a level adds to its block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) enum Counted {
-    /// Its amount as it is told.
+    /// Its amount as it is.
     Amount,
     /// Its price × amount in USD, its price being multiplied by this rate.
     Value(f64),
@@ -190,7 +190,7 @@ struct Rates<'a> {
     markets: Vec<RateMarket>,
 }
 
-/// A market that may tell the rate.
+/// A market whose price may be the rate.
 struct RateMarket {
     market: usize,
     /// Place of its kind in the order of preference.
@@ -223,7 +223,7 @@ impl<'a> Rates<'a> {
         Self { source, now, quote, day: None, markets }
     }
 
-    /// The rate of a minute; `None` where no market tells it.
+    /// The rate of a minute; `None` where no market has it.
     fn at(&mut self, minute: UnixMinute) -> Result<Option<f64>, SourceError> {
         self.read(minute.day())?;
         let mut best: Option<(usize, f64, f64)> = None;

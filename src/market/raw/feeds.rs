@@ -9,8 +9,8 @@ use std::sync::Arc;
 #[error("{0}")]
 pub struct SourceError(pub String);
 
-/// The trait of a kind of raw data, as what a source is asked for: `dyn TradeFeed` and so on. Its methods tell nothing
-/// after the `now` that they get.
+/// The trait of a kind of raw data, as what a source is asked for: `dyn TradeFeed` and so on. Its methods look at
+/// nothing after the `now` that they get.
 pub trait Feed: Send + Sync + 'static {
     /// What it holds, in the plural, for messages.
     const NAME: &'static str;

@@ -16,13 +16,13 @@ pub struct Instrument {
     pub raw_symbol: String,
     /// Base asset; empty for a prediction market.
     pub coin: String,
-    /// Quote asset; empty where nothing tells it.
+    /// Quote asset; empty where it is unknown.
     pub quote: String,
     /// `SPOT`, `PERPETUAL`, `FUTURE`, `OPTION` or `COMBO`; empty for a prediction market.
     pub category: String,
     /// Full name of the base asset, where the source knows it.
     pub coin_name: String,
-    /// From when on there may be data; [`Source::first_event`] tells since when there is.
+    /// From when on there may be data; [`Source::first_event`] says since when there is.
     pub available_since: UnixSecond,
     /// What raw data there may be.
     pub raw_data: RawDataSet,

@@ -14,7 +14,7 @@ pub enum SummaryKind {
 }
 
 impl SummaryKind {
-    /// The data type of section 2.3 that tells it.
+    /// The data type of section 2.3 that has it.
     pub const fn data_type(self) -> DataType {
         match self {
             Self::Skew => DataType::SkewOptionSummaryAgg,

@@ -92,7 +92,7 @@ pub struct Position {
     pub prev_hold_duration: i64,
     /// Events.
     pub counts: PositionCounts,
-    /// When the latest event was. The wire does not tell it; the leaderboard filters by it.
+    /// When the latest event was. It is not on the wire; the leaderboard filters by it.
     pub last_trade: UnixSecond,
 }
 

@@ -24,7 +24,7 @@ pub struct PredictionState {
     pub tick: f64,
 }
 
-/// Figures of a prediction market that a source was told and need not compute (section 2.4); NaN or empty where it was
+/// Figures of a prediction market that a source was given and need not compute (section 2.4); NaN or empty where it was
 /// not. Volumes and open interest count outcome tokens.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PredictionFigures {

@@ -4,7 +4,7 @@ use super::feeds::{Feed, SourceError};
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::protocol::RawData;
 
-/// A quantity that the derivative ticker tells.
+/// A quantity that the derivative ticker reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TickerField {
     /// Funding rate per the market's native interval, a fraction.
@@ -13,7 +13,7 @@ pub enum TickerField {
     PredictedRate,
     /// Open interest, in the unit of the market's trades.
     OpenInterest,
-    /// Open interest × the price told with it, in quote.
+    /// Open interest × the price reported with it, in quote.
     OpenInterestValue,
 }
 
@@ -21,7 +21,7 @@ impl TickerField {
     /// Every field; a field's place is `field as usize`.
     pub const ALL: [Self; 4] = [Self::FundingRate, Self::PredictedRate, Self::OpenInterest, Self::OpenInterestValue];
 
-    /// The raw data that tells the field.
+    /// The raw data that has the field.
     pub const fn kind(self) -> RawData {
         match self {
             Self::FundingRate | Self::PredictedRate => RawData::FundingRates,
@@ -40,7 +40,7 @@ impl TickerField {
     }
 }
 
-/// One reading of the fields of a market; NaN where the ticker does not tell a value.
+/// One reading of the fields of a market; NaN where the ticker has no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ticker {
     /// Unix nanoseconds.

@@ -17,7 +17,7 @@ pub struct Trade {
 }
 
 impl Trade {
-    /// The trade with its amount in coin, when it is told in contracts that are worth `contract` USD each.
+    /// The trade with its amount in coin, when it is counted in contracts that are worth `contract` USD each.
     #[must_use]
     pub(in crate::market) fn in_coin(self, contract: f64) -> Self {
         Self { amount: self.amount * contract / self.price, ..self }
@@ -104,7 +104,7 @@ impl Bar {
         self.sell_quote += other.sell_quote;
     }
 
-    /// The bar with its worth in quote, when amounts are told in contracts that are worth `contract` USD each.
+    /// The bar with its worth in quote, when amounts are counted in contracts that are worth `contract` USD each.
     #[must_use]
     pub(in crate::market) fn of_contracts(self, contract: f64) -> Self {
         Self { buy_quote: self.buy * contract, sell_quote: self.sell * contract, ..self }

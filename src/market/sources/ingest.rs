@@ -2,7 +2,7 @@
 //!
 //! Dumps of a market lie as `KIND/EXCHANGE/SYMBOL/DAY.csv` or `.csv.gz`, with the columns of the published tick-data dumps
 //! in any order. KIND is `trades`, `incremental_book_L2`, `book_snapshot_25`, `book_snapshot_5`, `liquidations`,
-//! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Sheets of the
+//! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Tables of the
 //! package's own layouts lie as `KIND/NAME.csv` or `KIND/FOLDER/NAME.csv`, gzip or not; KIND is `token_supply`, `markets` or
 //! `positions`. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
 
@@ -87,11 +87,11 @@ impl<'a> Ingest<'a> {
 
     /// Reads every dump into the store, which is made if it is not there.
     ///
-    /// A dump file that the store holds already changes nothing; one with new content replaces what the old one told, unless it
+    /// A dump file that the store holds already changes nothing; one with new content replaces what came from the old one, unless it
     /// has fewer good rows. Of
-    /// several dumps of a market's book on one day the store keeps the one that tells most: `incremental_book_L2`, else
+    /// several dumps of a market's book on one day the store keeps the most detailed one: `incremental_book_L2`, else
     /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
-    /// `false` the ingest ends with what it has done, and what is in the store is whole. Files that a killed ingest left
+    /// `false` the ingest ends with what it has done, and what is in the store is complete. Files that a killed ingest left
     /// unfinished an hour ago or more are removed. One ingest at a time changes a store: another one waits, and asks `keep_going`
     /// meanwhile.
     ///
@@ -166,7 +166,7 @@ impl<'a> Ingest<'a> {
             }
         }
         folders.sort();
-        // What a recorded stream tells of itself is known.
+        // What a recorded stream writes about itself is known.
         folders.retain(|other| other.file_name().is_none_or(|name| name != RECORDING));
         for other in folders {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));

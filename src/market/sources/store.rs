@@ -97,6 +97,6 @@ impl Source for MarketStore {
     }
 
     fn icon_url(&self, _market: usize) -> String {
-        String::new() // dumps tell none
+        String::new() // dumps have none
     }
 }

@@ -57,7 +57,7 @@ pub(in crate::market) fn place<const N: usize>(root: &Path, files: [Unplaced; N]
     Change { files: files.into() }.place(root)
 }
 
-/// Files that go into the store together, whole but not yet in their places. Dropped, they are gone.
+/// Files that go into the store together, complete but not yet in their places. Dropped, they are gone.
 #[derive(Debug, Default)]
 pub(in crate::market) struct Change {
     files: Vec<Unplaced>,

@@ -73,16 +73,16 @@ fn place(exchange: &str, symbol: &str, day: &str) -> Option<(String, String, Uni
     Some((decode(exchange)?, decode(symbol)?, parse_date(day)?))
 }
 
-/// Where the file of a sheet lies: a table that is not cut by market and day.
-pub(in crate::market) fn sheet(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
+/// Where the file of a table lies that is not cut by market and day.
+pub(in crate::market) fn table_file(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
     root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
 }
 
-/// Every sheet of a dataset, also one that is there no more, by the name of its source.
+/// Every table of a dataset, also one that is there no more, by the name of its source.
 ///
 /// # Errors
 /// A link: none is followed.
-pub(in crate::market) fn sheets(root: &Path, dataset: Dataset) -> Result<Vec<PathBuf>, SourceError> {
+pub(in crate::market) fn table_files(root: &Path, dataset: Dataset) -> Result<Vec<PathBuf>, SourceError> {
     let mut found = Vec::new();
     for (source, folder) in entries(&top(root, dataset)?, "source=")? {
         let file = folder.join(FILE);

@@ -34,15 +34,15 @@ mod tests {
     fn only_old_unfinished_files_of_the_store_go() {
         let root = tempfile::tempdir().unwrap();
         let day = layout::file(root.path(), TRADES, "X", "A", UnixDay(5));
-        let sheet = layout::sheet(root.path(), SUPPLY, "a.csv");
-        let (day, sheet) = (day.parent().unwrap(), sheet.parent().unwrap());
+        let table = layout::table_file(root.path(), SUPPLY, "a.csv");
+        let (day, table) = (day.parent().unwrap(), table.parent().unwrap());
         let elsewhere = root.path().join("notes");
         let mut files = Vec::new();
         for (folder, name, content, goes) in [
             (day, ".unfinished-part.parquet-Ab3xY9", "PAR1x", true),
             (day, ".unfinished-part.parquet-Ab3xY8", "", true),
             (day, ".unfinished-Ab3xY9", "PAR1x", true),
-            (sheet, ".unfinished-part.parquet-000000", "PA", true),
+            (table, ".unfinished-part.parquet-000000", "PA", true),
             (day, ".unfinished-part.parquet-Ab3xY7", "a note of mine", false),
             (day, ".unfinished-Ab3xY7", "a note of mine", false),
             (day, ".unfinished-part.parquet-Ab3", "PAR1x", false),

@@ -1,4 +1,4 @@
-//! Price steps: the finest decimal of all prices of a market's trades and books, which each day's file of minutes tells in
+//! Price steps: the finest decimal of all prices of a market's trades and books, which each day's file of minutes has in
 //! its footer.
 
 use std::path::Path;
@@ -33,12 +33,12 @@ impl PriceDecimals {
         1.0 / 10f64.powi(self.0)
     }
 
-    /// What a file of minutes tells beside them.
+    /// What a file of minutes has beside them.
     pub(in crate::market) fn metadata(self) -> (String, String) {
         (KEY.to_owned(), self.0.to_string())
     }
 
-    /// Those of a file of minutes. Where its footer does not tell them, as none did once, its own prices do.
+    /// Those of a file of minutes. Where its footer does not have them, as none did once, they are those of its own prices.
     pub(in crate::market) fn read(file: &Path) -> Result<Self, SourceError> {
         let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
         let declared = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());

@@ -21,7 +21,7 @@ const DIGITS: u64 = 20;
 pub(in crate::market) struct Turn(File);
 
 impl Turn {
-    /// Waits for the turn in the store at `root`, which is there. Whoever has it is told once, before the wait. `None` when
+    /// Waits for the turn in the store at `root`, which is there. A sentence about the wait is handed over once, before it. `None` when
     /// `keep_going` ends the wait.
     pub(in crate::market) fn begin(
         root: &Path,

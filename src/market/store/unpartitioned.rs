@@ -17,7 +17,7 @@ pub(in crate::market) const BETWEEN: char = '|';
 /// A field of a line, by its column.
 type LineField<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
-/// A kind of sheet: where it lies, and the columns of its lines.
+/// A kind of table: where it lies, and the columns of its lines.
 pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
@@ -29,9 +29,9 @@ pub(in crate::market) struct UnpartitionedTable<L: 'static> {
 }
 
 impl<L: Default> UnpartitionedTable<L> {
-    /// The file that a sheet was made of; `None` when there is none yet, or it is damaged.
+    /// The file that a table was made of; `None` when there is none yet, or it is damaged.
     pub(in crate::market) fn read_origin(&self, root: &Path, source: &str) -> Option<DumpOrigin> {
-        DumpOrigin::read([layout::sheet(root, self.dataset, source)])
+        DumpOrigin::read([layout::table_file(root, self.dataset, source)])
     }
 
     /// Writes the lines of a file.
@@ -56,13 +56,13 @@ impl<L: Default> UnpartitionedTable<L> {
         for (name, field) in self.wholes {
             add(name, Column::Int(lines.iter_mut().map(|line| *field(line)).collect()));
         }
-        let file = prepared(&layout::sheet(root, self.dataset, source), &table, &origin.metadata())?;
+        let file = prepared(&layout::table_file(root, self.dataset, source), &table, &origin.metadata())?;
         changes::place(root, [file])
     }
 
-    /// The sheets of a store by the names of their sources: of what two of them tell, the last counts.
+    /// The tables of a store by the names of their sources: of what two of them have, the last counts.
     pub(in crate::market) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
-        let files: Vec<PathBuf> = layout::sheets(root, self.dataset)?;
+        let files: Vec<PathBuf> = layout::table_files(root, self.dataset)?;
         files.iter().map(|file| self.read(file)).collect()
     }
 

@@ -72,7 +72,7 @@ impl MinuteProfile {
 }
 
 /// `VOLUME_PROFILE_AGG`: where there were trades since the last event, the profile of their minute so far, on the grid
-/// that `/v1/points` gives the minute. The last event of a minute is its whole profile.
+/// that `/v1/points` gives the minute. The last event of a minute is its complete profile.
 pub(in crate::market) fn volume_profiles(
     source: &dyn Source,
     market: usize,

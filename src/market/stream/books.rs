@@ -38,7 +38,7 @@ pub(in crate::market) fn snapshots(
         let mut levels = List::default();
         let bids = snapshot(&mut levels, &mut bought, &mut sold, &step, depth) as usize * 2;
         let asks = levels.values.split_off(bids);
-        // The stream tells bids from the best down.
+        // The stream lists bids from the best down.
         let sides = (levels.values.rchunks(2).flatten().copied().collect(), asks);
         if subscription.last_book.as_ref() == Some(&sides) {
             continue;

@@ -1,4 +1,4 @@
-//! Channels that tell each event by itself: trades, liquidations, and the readings of the derivative ticker.
+//! Channels that send each event by itself: trades, liquidations, and the readings of the derivative ticker.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::market::subjects::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
 /// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
-/// has the same name whenever and to whomever it is told, and no two of a source have the same.
+/// has the same name whenever and to whomever it is sent, and no two of a source have the same.
 struct Namer {
     market: usize,
     time: UnixNanos,
@@ -75,7 +75,7 @@ pub(in crate::market) fn liquidations(
     )
 }
 
-/// `FUNDING_RATE`: each reading that tells a rate, per the venue's own interval.
+/// `FUNDING_RATE`: each reading that has a rate, per the venue's own interval.
 pub(in crate::market) fn funding_rates(
     source: &dyn Source,
     market: usize,
@@ -93,7 +93,7 @@ pub(in crate::market) fn funding_rates(
     })
 }
 
-/// `OPEN_INTEREST`: each reading that tells it, in coin.
+/// `OPEN_INTEREST`: each reading that has it, in coin.
 pub(in crate::market) fn open_interest(
     source: &dyn Source,
     market: usize,

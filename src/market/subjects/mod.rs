@@ -66,7 +66,7 @@ pub(in crate::market) const SUBJECTS: [Subject; 7] = [
     Subject {
         kinds: &[(RawData::Books, StoredKind::alone(books::store::MINUTES))],
         others: &[books::store::EVENTS],
-        // Of the books of a day, those that tell most come first.
+        // Of the books of a day, the most detailed ones come first.
         dumps: &[&[
             (BOOK_CHANGES, Days(books::ingest::ingest_file)),
             ("book_snapshot_25", Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task))),

@@ -1,4 +1,4 @@
-//! Dumps of book snapshots: each row is the whole book, as deep as the dump goes.
+//! Dumps of book snapshots: each row is the book, as deep as the dump goes.
 //!
 //! A row becomes the changes that lead to it from the row before, so that a day of snapshots takes no more room than a day of
 //! changes and the store knows one form of book.
@@ -20,7 +20,7 @@ const WAITING: usize = 4_096;
 /// A price that stands for no level: an empty book has none, and removing what is not there changes nothing.
 const NO_PRICE: f64 = 1.0;
 
-/// Reads one file into the store, unless the store holds it already, or the day's book in a form that tells more.
+/// Reads one file into the store, unless the store holds it already, or the day's book in a more detailed form.
 pub(in crate::market) fn ingest_file(
     source: BookSource,
     (exchange, symbol): (&str, &str),

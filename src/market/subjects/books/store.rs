@@ -39,21 +39,21 @@ pub(in crate::market) struct BookChange {
     pub amount: f64,
 }
 
-/// The kind of dump that a day's books were made of, the one that tells least first.
+/// The kind of dump that a day's books were made of, the least detailed one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::market) enum BookSource {
     /// Snapshots of 5 levels a side.
     Snapshots5,
     /// Snapshots of 25 levels a side.
     Snapshots25,
-    /// Every change of the whole book.
+    /// Every change of the complete book.
     Changes,
 }
 
 impl BookSource {
     const ALL: [Self; 3] = [Self::Snapshots5, Self::Snapshots25, Self::Changes];
 
-    /// Levels a side; `None` where the whole book is told.
+    /// Levels a side; `None` where it is the complete book.
     pub(in crate::market) const fn levels(self) -> Option<usize> {
         match self {
             Self::Snapshots5 => Some(5),
@@ -100,7 +100,7 @@ impl BookState {
         }
     }
 
-    /// The state that a book shows; `in_snapshot` tells whether it ended within a snapshot.
+    /// The state that a book shows; `in_snapshot` says whether it ended within a snapshot.
     fn of(book: &Book, in_snapshot: bool) -> Self {
         let side = |levels: &[PriceLevel]| levels.iter().map(|&(price, amount)| (price.to_bits(), amount)).collect();
         Self { bids: side(&book.bids), asks: side(&book.asks), in_snapshot }

@@ -65,7 +65,7 @@ fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
 }
 
 /// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block; it is
-/// dear to make, and without it the readings do not tell it.
+/// dear to make, and without it the readings leave it out.
 ///
 /// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
 /// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was

@@ -24,7 +24,7 @@ pub(in crate::market) fn contract(context: &QueryContext<'_>, market: usize) -> 
     context.source.instruments()[market].contract_usd()
 }
 
-/// The field that is read for another: contracts are worth what they are, whatever the price told with them.
+/// The field that is read for another: contracts are worth what they are, whatever the price reported with them.
 fn source_field(context: &QueryContext<'_>, market: usize, field: TickerField) -> TickerField {
     match field {
         TickerField::OpenInterestValue if contract(context, market).is_some() => TickerField::OpenInterest,

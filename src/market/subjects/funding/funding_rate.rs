@@ -12,7 +12,7 @@ use crate::market::raw::{OhlcBar, TickerField};
 /// `FUNDING_RATE_AGG`. Rates are given per `transform.normalize.fundingInterval`, in proportion to time. The weight of
 /// an exchange in a bucket is its open interest at the bucket's end: one weight for all four values, so that the mean
 /// high stays the highest and the mean low the lowest. An exchange of unknown open interest has no weight. Where open
-/// interests are told in unlike units, their values in USD weigh.
+/// interests are counted in unlike units, their values in USD weigh.
 ///
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.

@@ -1,4 +1,4 @@
-//! Funding rates and open interest: what the derivative ticker tells (service.md 2.3 and 4.1).
+//! Funding rates and open interest: the data of the derivative ticker (service.md 2.3 and 4.1).
 
 pub(in crate::market) mod demo;
 pub(in crate::market) mod fields;

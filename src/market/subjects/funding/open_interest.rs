@@ -6,7 +6,7 @@ use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::raw::TickerField;
 
-/// `OPEN_INTEREST_AGG`. In USD, each reading counts the price told with it. A sum adds open, high, low and close of
+/// `OPEN_INTEREST_AGG`. In USD, each reading counts the price reported with it. A sum adds open, high, low and close of
 /// the exchanges; one that is silent in a bucket counts with its last value, for at most a day.
 ///
 /// # Errors

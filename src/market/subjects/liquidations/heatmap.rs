@@ -30,7 +30,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 /// The levels with volume that are nearest to that of the last liquidation, at most `depth`, ascending.
 fn nearest(profile: &VolumeProfile, depth: usize) -> Vec<(i64, f64)> {
     let volumes = profile.levels.iter().map(|(level, (bought, sold))| (*level, bought + sold));
-    // A dump may tell an order of which nothing was executed.
+    // A dump may have an order of which nothing was executed.
     let mut levels: Vec<(i64, f64)> = volumes.filter(|(_, volume)| *volume > 0.0).collect();
     if levels.len() > depth {
         let (_, last) = profile.last;

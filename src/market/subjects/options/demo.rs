@@ -38,11 +38,11 @@ const TERMS: [Term; 4] = [
     Term { days: 14, follows: 0.27, premium: 0.09, lean: 0.8 },
 ];
 
-/// What the demo knows of an option summary beside what it tells.
+/// What the demo knows of an option summary beside what it shows.
 #[derive(Debug, Clone, Copy)]
 struct OptionTraits {
     path: Path,
-    /// Tells this summary's details from another's.
+    /// Distinguishes this summary's details from another's.
     seed: u64,
     /// Place in [`TERMS`].
     term: usize,

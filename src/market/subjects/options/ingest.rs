@@ -54,7 +54,7 @@ pub(in crate::market) fn ingest_file(
     Ok(store::write(task.store, exchange, SYMBOL, day, &readings, &task.origin(&hash))?)
 }
 
-/// The root of the symbol, the option, and what is told of it; without a quote where the row tells no volatility.
+/// The root of the symbol, the option, and its quote; without one where the row has no volatility.
 fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), RowFault> {
     let symbol = row.text(0)?;
     let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);

@@ -51,7 +51,7 @@ fn value(reading: &TenorReading, kind: SummaryKind) -> f64 {
     }
 }
 
-/// One summary of a day's file, as its metadata tell.
+/// One summary of a day's file, as its metadata say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct StoredSummary {
     root: String,
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(last(1, 60, 599), Some(50.0));
         assert_eq!(last(1, 120, 540), None);
         assert_eq!(last(1, 0, 2 * DAY), Some(53.0));
-        assert_eq!(last(0, 0, 2 * DAY), Some(-2.5)); // the second day tells no skew
+        assert_eq!(last(0, 0, 2 * DAY), Some(-2.5)); // the second day has no skew
         assert_eq!(last(0, DAY, UnixSecond(2 * DAY).0), None);
         assert_eq!(last(3, UnixSecond(0).0, DAY), Some(90.0));
     }

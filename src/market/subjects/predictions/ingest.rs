@@ -1,4 +1,4 @@
-//! Sheets of prediction markets and of positions on them.
+//! Tables of prediction markets and of positions on them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -211,7 +211,7 @@ fn position(record: &CsvRecord<'_>) -> Result<PositionRow, RowFault> {
         ..Position::default()
     };
     if position.last_trade == UnixSecond(0) && position.latest_open_ts > UnixSecond(0) {
-        // The wire does not tell the last trade: a closed position was left when it had been held for its time.
+        // The last trade is not on the wire: a closed position was left when it had been held for its time.
         let held = if position.is_open() { 0 } else { position.prev_hold_duration };
         position.last_trade = UnixSecond(position.latest_open_ts.0.saturating_add(held));
     }

@@ -1,5 +1,5 @@
 //! Prediction markets in the listing (service.md 2.4): prices and volumes of their trades, open interest and traders of the
-//! positions that the analytics tell.
+//! positions of the analytics.
 
 use std::collections::{HashMap, HashSet};
 
@@ -258,7 +258,7 @@ fn slug(title: &str) -> String {
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// What tells a question from the others of its event: the words that they do not share at the beginning or the end;
+/// What distinguishes a question from the others of its event: the words that they do not share at the beginning or the end;
 /// nothing for a question that stands alone.
 fn group_item_title(table: &PositionTable, event: &PredictionEvent) -> String {
     let words = |event: &'_ PredictionEvent| event.market_name.split(' ').map(str::to_owned).collect::<Vec<_>>();

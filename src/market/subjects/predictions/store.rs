@@ -13,10 +13,10 @@ use crate::market::store::layout::Dataset;
 use crate::market::store::opened::OpenedStore;
 use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
 
-/// What one row tells of a prediction market.
+/// What one row has of a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct MarketRow {
-    /// Unix nanoseconds from which on it holds; `NO_TIME` where the row does not tell.
+    /// Unix nanoseconds from which on it holds; `NO_TIME` where the row has none.
     pub time: i64,
     /// Who it is.
     pub event: PredictionEvent,
@@ -42,7 +42,7 @@ pub(in crate::market) struct MarketRow {
     pub figures: PredictionFigures,
 }
 
-/// Sheets of prediction markets.
+/// Tables of prediction markets.
 pub(in crate::market) const PREDICTION_MARKETS: UnpartitionedTable<MarketRow> = UnpartitionedTable {
     dataset: Dataset::new("prediction_markets"),
     times: &[("time", |line| &mut line.time)],
@@ -81,12 +81,12 @@ pub(in crate::market) const PREDICTION_MARKETS: UnpartitionedTable<MarketRow> = 
     ],
 };
 
-/// One row of a sheet of positions.
+/// One row of a table of positions.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct PositionRow {
     /// Address of the wallet.
     pub wallet: String,
-    /// The market that the row tells.
+    /// The market of the row.
     pub event: PredictionEvent,
     /// Token of the outcome.
     pub asset_id: String,
@@ -98,7 +98,7 @@ pub(in crate::market) struct PositionRow {
     pub position: Position,
 }
 
-/// Sheets of positions.
+/// Tables of positions.
 pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow> = UnpartitionedTable {
     dataset: Dataset::new("prediction_positions"),
     times: &[],
@@ -138,12 +138,12 @@ pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow
 /// The prediction venue of a store.
 pub(in crate::market) struct Predictions {
     table: Arc<PositionTable>,
-    /// By market: what its rows tell, in order of time.
+    /// By market: its rows, in order of time.
     states: Vec<Vec<MarketRow>>,
 }
 
 impl Predictions {
-    /// Opens the prediction venue of a store; `None` where it has none. Of what two files tell of a market at one time, or
+    /// Opens the prediction venue of a store; `None` where it has none. Of what two files have of a market at one time, or
     /// of a wallet's position in one outcome, the last file by name counts.
     pub(in crate::market) fn open(root: &Path) -> Result<Option<Self>, SourceError> {
         let markets = PREDICTION_MARKETS.read_all(root)?.into_iter().flatten();
@@ -257,7 +257,7 @@ impl PredictionBuilder {
         }
     }
 
-    /// What does not change with time is as the latest row tells it.
+    /// What does not change with time is as in the latest row.
     fn outcomes_of_markets(&mut self) {
         for event in 0..self.events.len() {
             self.states[event].sort_by_key(|line| line.time);
@@ -268,7 +268,7 @@ impl PredictionBuilder {
                 self.outcomes[outcome].resolved_price = paid.get(index).copied().filter(|price| !price.is_nan());
             }
             self.events[event] = last.event;
-            // What the latest row leaves open, an earlier one may tell.
+            // What the latest row leaves open, an earlier one may have.
             for line in self.states[event].iter().rev() {
                 self.events[event].complete(&line.event);
             }

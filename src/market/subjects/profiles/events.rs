@@ -67,7 +67,7 @@ impl EventReader<'_> {
     pub(in crate::market) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
-            // Converted prices are on no grid, and without trades and books nothing tells the grid.
+            // Converted prices are on no grid, and without trades and books the grid is unknown.
             let raw_data = self.source.instruments()[market].raw_data;
             let has_tick = raw_data.has(RawData::Trades) || raw_data.has(RawData::Books);
             if has_tick && self.converter(market).keeps_prices() {

@@ -4,7 +4,7 @@
 //! **Levels.** A trade counts to the level price = floor(price / step) × step. The step is `blockSize` for TPO where it
 //! is given. Otherwise, and always for volume profiles (which ignore `blockSize`), the server chooses it for each bucket
 //! or session: the member of 1, 2, 5, 10, … × 10ⁿ that is nearest in proportion to price / 2000 among the multiples of
-//! the market's tick (where its trades or books tell it), price being that of the bucket's first trade, or first liquidation in
+//! the market's tick (where its trades or books show it), price being that of the bucket's first trade, or first liquidation in
 //! a heatmap of liquidations. So a closed bucket is the same whatever the window,
 //! and a forming one never changes its grid. With several markets the first trade is that of all of them, and the step
 //! is a multiple of each tick.
@@ -17,7 +17,7 @@
 //!
 //! **Sessions.** `tpoSession` cuts days at 00:00 UTC, weeks on Monday and months on the first; without it (or with
 //! `TPO_SESSION_UNSPECIFIED`) each bucket of `interval` is a session. As with buckets, a session counts when its start
-//! lies in the window, a forming one is told with the trades up to now, one without trades is absent. `period_start` and
+//! lies in the window, a forming one has the trades up to now, one without trades is absent. `period_start` and
 //! `timestamp` are its start, `period_end` its nominal end (exclusive, for a forming session in the future).
 //!
 //! **Market profile.** Block *i* is the trades in [start + *i* × length, start + (*i* + 1) × length), cut at the

@@ -92,7 +92,7 @@ impl TpoColumns {
         self.ends.push(profile.session.nanos().end.0);
     }
 
-    /// Adds a profile's levels and tells the sum of their volumes.
+    /// Adds a profile's levels and gives the sum of their volumes.
     fn push_levels(&mut self, profile: &SessionProfile, visits: &BTreeMap<i64, Vec<f64>>) -> f64 {
         let mut total = 0.0;
         for (level, blocks) in visits {

@@ -192,7 +192,7 @@ const FACTS: [Facts; 10] = [
     },
 ];
 
-/// What the demo knows of a token beside what it tells.
+/// What the demo knows of a token beside what it shows.
 #[derive(Debug, Clone, Copy)]
 struct TokenTraits {
     path: Path,
@@ -280,7 +280,7 @@ fn times(Window { from, to }: Window, now: UnixSecond) -> impl Iterator<Item = U
     (first..end).step_by(DAY as usize).map(UnixSecond)
 }
 
-/// The snapshot of a token at a second that [`times`] told.
+/// The snapshot of a token at a second that [`times`] gave.
 fn snapshot(tokens: &[TokenTraits], token: usize, time: UnixSecond) -> Supply {
     let (one, facts) = (&tokens[token], tokens[token].facts());
     let caps: Vec<f64> = tokens.iter().map(|token| token.path.price(time.minute()) * token.circulating(time)).collect();

@@ -1,4 +1,4 @@
-//! Sheets of token supply.
+//! Tables of token supply.
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! Token supply (service.md 2.3 and 4.1). What the specification leaves open is decided here.
 //!
-//! **Token supply** comes in snapshots of a day, taken at 00:00 UTC. A bucket tells the latest snapshot from before its
+//! **Token supply** comes in snapshots of a day, taken at 00:00 UTC. A bucket has the latest snapshot from before its
 //! end, none after now: every bucket after the first snapshot has one. A token on several chains has a row for each, the
 //! primary one first (last where the order descends): the rows of one time are alike in everything but `chain`, `contractAddress` and
 //! `totalValueLocked`, which is what is locked on that chain. A `tokenName` is compared without regard to case; one

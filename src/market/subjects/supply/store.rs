@@ -10,7 +10,7 @@ use crate::market::store::layout::Dataset;
 use crate::market::store::opened::OpenedStore;
 use crate::market::store::unpartitioned::UnpartitionedTable;
 
-/// One row of a sheet.
+/// One row of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct SupplyRecord {
     /// Ticker.
@@ -23,7 +23,7 @@ pub(in crate::market) struct SupplyRecord {
     pub row: SupplyRow,
 }
 
-/// Sheets of token supply.
+/// Tables of token supply.
 pub(in crate::market) const SUPPLY: UnpartitionedTable<SupplyRecord> = UnpartitionedTable {
     dataset: Dataset::new("token_supply"),
     times: &[("time", |line| &mut line.time)],
@@ -58,7 +58,7 @@ pub(in crate::market) struct Supplies {
 }
 
 impl Supplies {
-    /// Opens the supply of a store. Of two files that tell a token's snapshot of one time, the last by name counts.
+    /// Opens the supply of a store. Of two files that have a token's snapshot of one time, the last by name counts.
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut known: BTreeMap<(String, String), BTreeMap<UnixSecond, Vec<SupplyRow>>> = BTreeMap::new();
         for lines in SUPPLY.read_all(root)? {
@@ -184,7 +184,7 @@ mod tests {
         let mut baselines = Vec::new();
         let keep = &mut |supply: Supply| baselines.extend(supply.rows.iter().map(|row| row.first_marketcap));
         supplies.supply(0, Window { from: 0, to: 100 }, UnixSecond(100).nanos(), keep).unwrap();
-        assert_eq!(baselines, [5.0, 5.0, 3.0]); // what a file tells stays
+        assert_eq!(baselines, [5.0, 5.0, 3.0]); // what a file says stays
         assert_eq!(
             (supplies.last_time(), &*coin_name(supplies.tokens(), "LUNA"), &*coin_name(supplies.tokens(), "X")),
             (Some(UnixSecond(30)), "Terra", "")

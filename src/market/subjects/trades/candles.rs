@@ -63,7 +63,7 @@ fn bars(context: &QueryContext<'_>, markets: &[usize], buckets: &Buckets) -> Res
 }
 
 /// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it. `None`
-/// where nothing tells that bucket in the unit of the query: the window itself is not worse for it.
+/// where that bucket is unknown in the unit of the query: the window itself is not worse for it.
 fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<f64>, MarketError> {
     let buckets = &context.buckets;
     let mut last = None;
@@ -78,7 +78,7 @@ fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<
     Ok(bars.ok().and_then(|bars| bars.first().map(|bar| bar.close)))
 }
 
-/// The minute bars that `visit` tells in time order, rolled up to buckets in the unit of the query.
+/// The minute bars that `visit` gives in time order, rolled up to buckets in the unit of the query.
 pub(in crate::market) fn roll_up(
     visit: impl FnOnce(&mut dyn FnMut(&Bar)) -> Result<(), SourceError>,
     interval: &Interval,

@@ -58,7 +58,7 @@ pub(in crate::market) fn peaks(path: &Path, minutes: (i64, i64)) -> Peaks {
     path.peaks(minutes, within_minute(HALVINGS))
 }
 
-/// The highest price that a market trades at in the minutes `minutes`, which `peaks` of its coin must have. `high` tells a
+/// The highest price that a market trades at in the minutes `minutes`, which `peaks` of its coin must have. `high` gives a
 /// minute's highest price; only minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(in crate::market) fn highest(
     traits: &Traits,

@@ -1,4 +1,4 @@
-//! Dumps of trades, and of liquidations, which are told alike.
+//! Dumps of trades, and of liquidations, which have the same form.
 //!
 //! Files of neighbouring days may hold the same trades, and one that goes into the store leaves out what the other has. So a file
 //! that changes takes its neighbours along: they are read again beside it, and all of them go in as one change.

@@ -1,4 +1,4 @@
-//! Trades that the files of neighbouring days tell as well: dumps whose windows overlap hold them twice.
+//! Trades that the files of neighbouring days have as well: dumps whose windows overlap hold them twice.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

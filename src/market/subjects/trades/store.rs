@@ -174,8 +174,8 @@ pub(in crate::market) fn open_liquidations(store: OpenedStore) -> OpenedStore {
 }
 
 impl StoredTradeFeed {
-    /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read tells
-    /// none: who asks for its day is told.
+    /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read counts as
+    /// none: who asks for its day gets the error.
     fn decimals(&self, market: usize) -> PriceDecimals {
         let partitions = &self.trades.partitions;
         let files = self.priced.iter().flat_map(|&(kind, minutes)| {

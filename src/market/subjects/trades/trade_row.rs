@@ -1,4 +1,4 @@
-//! The rows of trades, and of liquidations, which are told alike.
+//! The rows of trades, and of liquidations, which have the same form.
 
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{DumpRow, RowBlock};

@@ -2,7 +2,7 @@
 
 use crate::clock::UnixNanos;
 
-/// What a dump tells of an option at a moment.
+/// What a dump has of an option at a moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct Quote {
     /// When.

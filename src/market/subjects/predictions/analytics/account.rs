@@ -18,12 +18,12 @@ pub(in crate::market) struct WalletAccount {
     pub(in crate::market) last_trade: UnixSecond,
 }
 
-/// Adds up a wallet's positions, in the order in which `/positions` tells them, so that whoever adds its rows finds the
+/// Adds up a wallet's positions, in the order in which `/positions` lists them, so that whoever adds its rows finds the
 /// very same sums.
 ///
 /// Sizes count in outcome tokens: the total is what is held and what was realized; the value of the closed positions is
 /// their realized size, as in the recorded answers, and the value of the open ones what they still hold. The return is
-/// the realized profit over what the realized tokens had cost, in percent. Nothing tells the present price of a token,
+/// the realized profit over what the realized tokens had cost, in percent. The present price of a token is unknown,
 /// so there is no unrealized profit.
 pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> WalletAccount {
     let mut account = WalletAccount::default();

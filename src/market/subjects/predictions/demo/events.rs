@@ -240,7 +240,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
 const SPORTS: [(&str, &str, f64); 3] =
     [("cup-final", "totals", 2.5), ("league-2026", "futures", f64::NAN), ("clay-open", "moneyline", f64::NAN)];
 
-/// What the demo knows of a prediction market beside what it tells.
+/// What the demo knows of a prediction market beside what it shows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct EventTraits {
     /// Place of the year that it is asked in.
@@ -253,7 +253,7 @@ pub(in crate::market) struct EventTraits {
     pub(in crate::market) odds: f64,
     /// What comes true.
     pub(in crate::market) truth: Truth,
-    /// Tells the tape of the market from others. It keeps their hashes apart from those of the questions.
+    /// Distinguishes the tape of the market from others. It keeps their hashes apart from those of the questions.
     pub(in crate::market) tape: u64,
 }
 
@@ -265,7 +265,7 @@ pub(in crate::market) struct PredictionEvents {
     pub(in crate::market) traits: Vec<EventTraits>,
     /// The two outcomes of each market, one after the other; what they pay is not in them.
     pub(in crate::market) outcomes: Vec<OutcomeToken>,
-    /// What only the venue can tell of a market: of sports.
+    /// What only the venue knows of a market: of sports.
     pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
 
