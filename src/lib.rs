@@ -1,7 +1,7 @@
 //! marketpoints: client, weight planner, decoder and offline twin of a market-data and prediction-market service.
 //!
-//! The rooms run from the ground floor up, and a room uses only rooms named before it: [`protocol`], [`weight`],
-//! [`budget`], [`columns`], [`raster`], [`decode`], [`encode`], [`archive`], [`client`], `market`, `service`. The last two stand
+//! The rooms run from the ground floor up, and a room uses only rooms named before it: [`clock`], [`protocol`],
+//! [`weight`], [`budget`], [`columns`], [`raster`], [`decode`], [`encode`], [`archive`], [`client`], `market`, `service`. The last two stand
 //! behind the feature `service` (on by default), the Python bindings on top behind the feature `python`.
 //!
 //! A call is a checked request; it is planned, paced, sent, decoded and joined:

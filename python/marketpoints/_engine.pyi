@@ -810,7 +810,7 @@ def tiers() -> list[tuple[str, int, int, int | None, int, int]]:
 def intervals() -> list[tuple[str, str, int]]:
     """The interval table: wire name, short name, seconds."""
 
-def unix_seconds(told: str | float, name: str, shown: str | None = None) -> float:
+def unix_seconds(value: str | float, name: str, shown: str | None = None) -> float:
     """Unix seconds of an ISO 8601 text or a number; NaN is no time, and ``shown`` what stood there.
 
     Raises:
@@ -825,14 +825,14 @@ def calendar_seconds(seconds: float, name: str, given: object) -> float:
         InvalidRequest: They are later than the year 5138.
     """
 
-def whole_seconds(told: str | float, nanoseconds: bool, name: str, given: object) -> int:
+def whole_seconds(value: str | float, nanoseconds: bool, name: str, given: object) -> int:
     """Seconds of a length of time: a text with units, a number of seconds or, if so, of nanoseconds.
 
     Raises:
         InvalidRequest: It is no length, or none in whole seconds; the message begins with ``name`` and shows ``given``.
     """
 
-def length_seconds(told: str | float, nanoseconds: bool, name: str, given: object) -> float:
+def length_seconds(value: str | float, nanoseconds: bool, name: str, given: object) -> float:
     """As :func:`whole_seconds`, with parts of a second."""
 
 def iso(seconds: float) -> str:

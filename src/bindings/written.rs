@@ -11,25 +11,25 @@ use crate::protocol::query::Spelling;
 
 /// Unix seconds of a text or a number; NaN is no time, and `shown` what stood there.
 #[pyfunction]
-#[pyo3(signature = (told, name, shown = None))]
-pub(super) fn unix_seconds(told: &Bound<'_, PyAny>, name: &str, shown: Option<String>) -> PyResult<f64> {
-    let text = told.cast::<PyString>().ok();
+#[pyo3(signature = (value, name, shown = None))]
+pub(super) fn unix_seconds(value: &Bound<'_, PyAny>, name: &str, shown: Option<String>) -> PyResult<f64> {
+    let text = value.cast::<PyString>().ok();
     let read = match text {
         Some(text) => time_of_text(text.to_str()?),
-        None => time_of_number(double(told)?),
+        None => time_of_number(double(value)?),
     };
     read.or_else(|problem| {
         let shown = match (shown, text) {
             (Some(shown), _) => shown,
             // It may be a key, in the wrong place.
             (None, Some(text)) => redacted(text)?,
-            (None, None) => told.repr()?.to_string(),
+            (None, None) => value.repr()?.to_string(),
         };
-        Err(no_time(told.py(), name, &problem, &shown))
+        Err(no_time(value.py(), name, &problem, &shown))
     })
 }
 
-/// Unix seconds of a calendar's own object, as long as they are told.
+/// Unix seconds of a calendar's own object, up to the largest supported time.
 #[pyfunction]
 pub(super) fn calendar_seconds(seconds: f64, name: &str, given: &Bound<'_, PyAny>) -> PyResult<f64> {
     time_of_calendar(seconds).or_else(|problem| Err(no_time(given.py(), name, &problem, &given.repr()?.to_string())))
@@ -57,42 +57,42 @@ fn double(number: &Bound<'_, PyAny>) -> PyResult<f64> {
 #[pyfunction]
 #[allow(clippy::redundant_closure_for_method_calls)] // the method is of one lifetime, the closure of any
 pub(super) fn whole_seconds(
-    told: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
     nanoseconds: bool,
     name: &str,
     given: &Bound<'_, PyAny>,
 ) -> PyResult<i64> {
-    of_length(told, nanoseconds, name, given, |length| length.whole_seconds())
+    of_length(value, nanoseconds, name, given, |length| length.whole_seconds())
 }
 
 /// The same with parts of a second.
 #[pyfunction]
 #[allow(clippy::redundant_closure_for_method_calls)] // the method is of one lifetime, the closure of any
 pub(super) fn length_seconds(
-    told: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
     nanoseconds: bool,
     name: &str,
     given: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
-    of_length(told, nanoseconds, name, given, |length| length.seconds())
+    of_length(value, nanoseconds, name, given, |length| length.seconds())
 }
 
 fn of_length<T>(
-    told: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
     nanoseconds: bool,
     name: &str,
     given: &Bound<'_, PyAny>,
     read: impl Fn(GivenLength<'_>) -> Result<T, NoLength>,
 ) -> PyResult<T> {
-    let text = told.cast::<PyString>().ok();
-    let told = match text {
+    let text = value.cast::<PyString>().ok();
+    let value = match text {
         Some(text) => read(GivenLength::Text(text.to_str()?)),
-        None if nanoseconds => read(GivenLength::Nanoseconds(told.extract().ok())),
+        None if nanoseconds => read(GivenLength::Nanoseconds(value.extract().ok())),
         // A whole number is a length, however large.
-        None if told.is_instance_of::<PyInt>() => read(GivenLength::Seconds(double(told)?.min(f64::MAX))),
-        None => read(GivenLength::Seconds(double(told)?)),
+        None if value.is_instance_of::<PyInt>() => read(GivenLength::Seconds(double(value)?.min(f64::MAX))),
+        None => read(GivenLength::Seconds(double(value)?)),
     };
-    told.or_else(|problem| {
+    value.or_else(|problem| {
         let shown = match text {
             Some(text) => text.call_method0("strip")?.repr()?,
             None => given.repr()?,

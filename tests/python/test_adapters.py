@@ -188,7 +188,7 @@ def test_what_makes_no_events_is_refused():
     with pytest.raises(mp.InvalidRequest, match="block_size: -1 is no height"):
         adapters.hftbacktest(book, tick_size=1, block_size=-1)
     lone = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(99.0, 2.0)])])))
-    with pytest.raises(mp.InvalidRequest, match="block_size: no two levels"):
+    with pytest.raises(mp.InvalidRequest, match="block_size: no bucket has two levels"):
         adapters.hftbacktest(lone, tick_size=1)
     assert len(adapters.hftbacktest(lone, tick_size=1, block_size=1)) == 4
     with pytest.raises(mp.SelectionError, match="this is no order book"):

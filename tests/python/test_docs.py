@@ -65,7 +65,7 @@ def test_files_named_are_there(text):
 
 
 def test_the_ends_of_paths_are_those_of_files_and_folders():
-    """What a text names without its beginning, such as ``raw/source.rs``, ``types.rs`` or ``overviews/``."""
+    """What a text names without its beginning, such as ``trades/files.rs``, ``demo.rs`` or ``overviews/``."""
     code = re.sub(r"```.*?```", "", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), flags=re.DOTALL)
     tops = ("src", "python", "tests", "docs", "benches", "fuzz", "notebooks", ".ci")
     found = [
@@ -76,7 +76,7 @@ def test_the_ends_of_paths_are_those_of_files_and_folders():
     there = [f"/{path.relative_to(ROOT).as_posix()}{'/' * path.is_dir()}" for path in found]
     kinds = {path.suffix for path in found if path.is_file() and path.suffix}
     named = [name for name in re.findall(r"`([\w./-]+)`", code) if name[-1] == "/" or Path(name).suffix in kinds]
-    assert {"raw/source.rs", "types.rs", "overviews/"} <= set(named)
+    assert {"trades/files.rs", "overviews/"} <= set(named)
     # Folders of builds are there after a build.
     short = [name for name in named if not name.startswith("target/")]
     assert [name for name in short if not any(path.endswith(f"/{name}") for path in there)] == []

@@ -288,7 +288,7 @@ def test_empty_and_one_cell(snapshots):
     [
         ({"width": 0}, "width: 0 is no number of pixels.*give 1 to 32,768"),
         ({"width": -5}, "width: -5"),
-        ({"height": 2.5}, "height: 2.5 is no whole number"),
+        ({"height": 2.5}, "height: 2.5 is not a whole number of pixels"),
         ({"width": 10**30}, "width: 1"),
         ({"width": 30_000, "height": 30_000}, "30000 × 30000 pixels are too many.*smaller width or height"),
         ({"width": 40_000, "height": 1}, "too many"),

@@ -16,7 +16,7 @@ const UNITS: [(i64, &[&str]); 5] = [
 ];
 /// The same in words.
 const UNIT_NAMES: &str = "s, min or m, h, d and w";
-/// Digits behind the point that a number is read with; what is behind them is told as a rest.
+/// Digits behind the point that a number is read with; the rest is only known to be there.
 const MOST_DIGITS: usize = 15;
 
 /// A length of time as it is given.
@@ -26,7 +26,7 @@ pub enum GivenLength<'a> {
     Text(&'a str),
     /// A number of seconds.
     Seconds(f64),
-    /// What counts nanoseconds itself; `None` for more of them than are told.
+    /// What counts nanoseconds itself; `None` for more of them than fit.
     Nanoseconds(Option<i128>),
 }
 
@@ -45,7 +45,7 @@ pub enum NoLength {
     NotWhole,
     /// It is no number.
     NotFinite,
-    /// Time is not told for so long.
+    /// Longer than the largest supported time.
     TooLong,
 }
 
@@ -63,7 +63,7 @@ impl NoLength {
             Self::Unit(unit) => format!("{shown}: there is no unit '{unit}'; units are {UNIT_NAMES}"),
             Self::NotWhole => format!("{shown} is not a whole number of seconds; {WANTED_LENGTH}"),
             Self::NotFinite => format!("{shown} is no duration; {WANTED_LENGTH}"),
-            Self::TooLong => format!("{shown} is longer than time is told here"),
+            Self::TooLong => format!("{shown} is longer than the largest supported time"),
         }
     }
 }
@@ -72,7 +72,7 @@ impl GivenLength<'_> {
     /// Whole seconds.
     ///
     /// # Errors
-    /// For what is no length, not whole, or longer than time is told.
+    /// For what is not a length, not a whole number of seconds, or longer than the largest supported time.
     pub fn whole_seconds(self) -> Result<i64, NoLength> {
         if let Self::Seconds(seconds) = self {
             let whole = seconds.is_finite() && seconds.fract() == 0.0;
@@ -88,7 +88,7 @@ impl GivenLength<'_> {
     /// Seconds and parts of them.
     ///
     /// # Errors
-    /// For what is no length, or longer than time is told.
+    /// For what is not a length, or longer than the largest supported time.
     pub fn seconds(self) -> Result<f64, NoLength> {
         match self {
             Self::Seconds(seconds) if !seconds.is_finite() => Err(NoLength::NotFinite),

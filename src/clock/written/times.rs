@@ -21,7 +21,7 @@ pub enum NoTime {
     OtherUnit(&'static str),
     /// A number that was meant for a date, such as 20260131: the time that it would be, and the date.
     DateNumber(String, String),
-    /// It is beyond the times that are told here.
+    /// Later than the year 5138, the largest supported time.
     TooLate,
 }
 
@@ -36,7 +36,7 @@ impl NoTime {
                 format!("{shown} looks like a date, and would be {second}; write '{date}'")
             }
             Self::TooLate => {
-                format!("{shown} is later than the year 5138, the last that is told; leave {argument} out")
+                format!("{shown} is later than the year 5138, the largest supported time; leave {argument} out")
             }
         }
     }
@@ -78,7 +78,7 @@ pub fn time_of_number(seconds: f64) -> Result<f64, NoTime> {
     }
 }
 
-/// Unix seconds of a calendar's own object, as long as they are told here.
+/// Unix seconds of a calendar's own object, up to the largest supported time.
 ///
 /// # Errors
 /// For those later than the year 5138.
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_on_the_calendar_is_told_by_its_part() {
+    fn the_part_that_is_not_on_the_calendar_is_named() {
         for (text, part) in [
             ("0000-01-01", "year 0 is out of range"),
             ("2026-13-01", "month must be in 1..12"),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_another_unit_and_dates_without_signs_are_told() {
+    fn numbers_of_another_unit_and_dates_without_signs_are_refused() {
         assert_eq!(time_of_number(-5.5), Ok(-5.5));
         for (seconds, unit) in [(1.7e12, "milliseconds"), (-1.7e15, "microseconds"), (1.7e18, "nanoseconds")] {
             assert_eq!(time_of_number(seconds), Err(NoTime::OtherUnit(unit)));
