@@ -335,12 +335,7 @@ impl Client {
 
     fn close(&self, py: Python<'_>) {
         let client = self.open.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
-        if self.process.is_own() {
-            py.detach(|| self.process.settle(client));
-        } else {
-            // The connections belong to the parent.
-            std::mem::forget(client);
-        }
+        py.detach(|| self.process.settle(client));
     }
 
     #[getter]
@@ -356,6 +351,15 @@ impl Client {
         let reset = if view.full_in.is_zero() { full_at.floor() } else { full_at.ceil() };
         budget.set_item("reset", reset as i64)?;
         Ok(Some(budget))
+    }
+}
+
+impl Drop for Client {
+    /// Ends its connections where nobody closed it.
+    fn drop(&mut self) {
+        if let Some(client) = self.open.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            self.process.settle(client);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::log;
@@ -22,6 +23,8 @@ use crate::client::log::{LogRecord, listening};
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
+/// How long small calls are driven on after one that took its time: what a cancelled one leaves to do is done by then.
+const LINGER: Duration = Duration::from_secs(1);
 /// Connections need few threads; decoding runs on others.
 const WORKERS: usize = 2;
 
@@ -71,8 +74,25 @@ impl Process {
         self.caller.as_ref().expect("taken only when dropped")
     }
 
-    /// Drops something that small calls left, and lets its connections notice: they end at once, not at the next call.
+    /// Drives small calls on a thread of its own until one ends, and a moment longer: what a given up call leaves to do is done.
+    fn drive_until(self: &Arc<Self>, end: oneshot::Receiver<()>) {
+        let process = Arc::clone(self);
+        let drive = move || {
+            process.caller().block_on(async {
+                let _ = end.await;
+                tokio::time::sleep(LINGER).await;
+            });
+        };
+        // Without a thread the caller drives the call alone.
+        drop(thread::Builder::new().name("marketpoints".to_owned()).spawn(drive));
+    }
+
+    /// Drops what small calls left, and lets its connections notice: they end at once, not at the next call.
     pub(super) fn settle<T>(&self, left: T) {
+        if !self.is_own() {
+            // The connections belong to the parent.
+            return std::mem::forget(left);
+        }
         self.caller().block_on(async move {
             drop(left);
             for _ in 0..4 {
@@ -161,48 +181,56 @@ pub(super) fn wait<T: Send + 'static>(
 }
 
 /// As [`wait`], on the caller's own thread: no other thread is woken on the way, which is most of what a small answer takes.
-/// The future must not call Python, for Python may wait here again: tokio refuses a runtime within a runtime.
+///
+/// A call that takes longer, or has something to log, gets a thread that drives it on while this one runs Python: a handler
+/// of a signal or of the log may use a client itself, and the GIL may be somebody else's for long. The future must not call
+/// Python, for Python may wait here again: tokio refuses a runtime within a runtime.
 pub(super) fn wait_here<T: Send + 'static>(
     py: Python<'_>,
-    process: &Process,
+    process: &Arc<Process>,
     future: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
-    let (sender, mut records) = unbounded_channel();
+    let (sender, mut receiver) = unbounded_channel();
+    let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = sender.send(record);
+        let _ = records.send(Completion::Happened(record));
     })?;
-    let mut future = Box::pin(AssertUnwindSafe(listening(listener, future)).catch_unwind());
-    let outcome = loop {
-        let step = py.detach(|| {
-            process.caller().block_on(async {
-                // Connections that ended since the last call are known as soon as the runtime looks, and its tasks act.
-                for _ in 0..2 {
-                    tokio::task::yield_now().await;
-                }
-                tokio::select! {
-                    biased;
-                    Some(record) = records.recv() => Some(Completion::Happened(record)),
-                    value = &mut future => Some(Completion::Done(value)),
-                    () = tokio::time::sleep(SIGNAL_CHECK) => None,
-                }
-            })
-        });
-        let said = match step {
-            Some(Completion::Done(value)) => break value.map_err(|_| gone()),
-            Some(Completion::Happened(record)) => log::emit(py, &record),
-            None => py.check_signals(),
-        };
-        if let Err(error) = said {
-            break Err(error);
+    let future = listening(listener, future);
+    let (under_way, end) = oneshot::channel::<()>();
+    let task = AbortOnDrop(process.caller().spawn(async move {
+        let _under_way = under_way;
+        // Connections that ended since the last call are noticed as soon as the runtime looks and its tasks run.
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
         }
-    };
-    while let Ok(record) = records.try_recv() {
-        log::emit(py, &record)?;
+        let _ = sender.send(Completion::Done(future.await));
+    }));
+    let mut end = Some(end);
+    loop {
+        let received = py.detach(|| {
+            let received =
+                process.caller().block_on(async { tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await });
+            if !matches!(received, Ok(Some(Completion::Done(_))))
+                && let Some(end) = end.take()
+            {
+                process.drive_until(end);
+            }
+            received
+        });
+        match received {
+            Ok(Some(Completion::Done(value))) => return Ok(value),
+            Ok(Some(Completion::Happened(record))) => log::emit(py, &record)?,
+            Ok(None) => return Err(gone()),
+            Err(_) => py.check_signals()?,
+        }
+        if !process.is_own() {
+            // Python's code forked, and this is the child: the call and its connections belong to the parent.
+            std::mem::forget(task);
+            return Err(PyRuntimeError::new_err(
+                "this process was forked in the midst of a call, which is its parent's",
+            ));
+        }
     }
-    if outcome.is_err() {
-        py.detach(|| process.settle(future));
-    }
-    outcome
 }
 
 /// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.

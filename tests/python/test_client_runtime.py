@@ -1,6 +1,7 @@
 """The clients where they run: threads, event loops, forks, interrupts, the interpreter's end."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -238,11 +239,12 @@ class Connections:
         closed: Released for each connection that is closed here.
     """
 
-    def __init__(self, closes=False, silent=False):
+    def __init__(self, closes=False, silent=False, answers_after=None):
         self.asked = self.opened = 0
         self.ended, self.came = threading.Event(), threading.Event()
         self.closed = threading.Semaphore(0)
         self._closes, self._silent, self._connections = closes, silent, []
+        self._answers_after = answers_after
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -268,6 +270,8 @@ class Connections:
                     waiting = waiting.partition(b"\r\n\r\n")[2]
                     self.asked += 1
                     self.came.set()
+                    if self._answers_after is not None:
+                        self._answers_after.wait(60)
                     if not self._silent:
                         connection.sendall(head + body)
                     if self._closes:
@@ -377,3 +381,79 @@ def test_a_handler_of_the_log_may_ask_in_the_midst_of_a_small_call(caplog):
         logger.removeHandler(handler)
     assert len(answers) == 2
     assert server.asked == 2
+
+
+def test_a_client_that_nobody_closed_ends_its_connection():
+    with Connections() as server:
+        client = server.client()
+        ask(client)
+        del client
+        gc.collect()
+        assert server.ended.wait(30)
+
+
+@contextmanager
+def interrupting(server, handler):
+    """Has SIGUSR1 handled so, which comes when the server was asked."""
+    before = signal.signal(signal.SIGUSR1, handler)
+    sender = threading.Thread(target=lambda: server.came.wait(60) and os.kill(os.getpid(), signal.SIGUSR1))
+    sender.start()
+    try:
+        yield
+    finally:
+        sender.join(60)
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no such signal here")
+def test_a_handler_of_a_signal_may_ask_in_the_midst_of_a_small_call():
+    go, answers = threading.Event(), []
+
+    def handler(*_):
+        go.set()
+        # The call in the midst has to learn the limits for both, while this one waits for them.
+        answers.append(ask(client))
+
+    with (
+        Connections(answers_after=go) as server,
+        mp.Client("key", server.url, retries=0, check_symbols=False) as client,
+        interrupting(server, handler),
+    ):
+        answers.append(ask(client))
+    assert len(answers) == 2
+    assert server.asked == 3, "the limits and two answers"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_in_the_midst_of_a_small_call_leaves_it_to_the_parent():
+    code = """
+        import os, signal
+        import marketpoints as mp
+
+        children = []
+
+        def handler(*_):
+            children.append(os.fork())
+
+        signal.signal(signal.SIGUSR1, handler)
+        print(os.getpid(), flush=True)
+        client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
+        try:
+            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600)
+        except RuntimeError as error:
+            os._exit(7 if children == [0] and "forked" in str(error) else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
+    """
+    go = threading.Event()
+    with Connections(answers_after=go) as server:
+        command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+            pid = int(child.stdout.readline())
+            child.stdin.write(f"{server.url}\n")
+            child.stdin.flush()
+            assert server.came.wait(60)
+            os.kill(pid, signal.SIGUSR1)
+            # The child of the child ends without the answer; its exit code is read after that of the call.
+            threading.Timer(1, go.set).start()
+            assert child.stdout.read() == "7\n"
+        assert (server.asked, server.opened) == (1, 1)

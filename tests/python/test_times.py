@@ -199,3 +199,13 @@ def test_a_clock_that_does_not_tell_seconds_is_refused_before_anything_is_sent(s
         for ask in (client.candles, lambda *of, **window: client.plan("candles", *of, **window)):
             with pytest.raises(mp.InvalidRequest, match=r"the clock returned .* Unix seconds"):
                 ask("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01")
+
+
+@pytest.mark.parametrize(
+    ("ticks", "unit"), [(2**62, "s"), (2**60, "s"), (2**63 - 1, "m"), (2**60, "ms"), (2**50, "D"), (300_000, "Y")]
+)
+def test_a_far_time_of_numpy_is_refused_and_not_another_one(ticks, unit):
+    with pytest.raises(mp.InvalidRequest, match=r"start: .* is later than the year 5138"):
+        to_unix(np.datetime64(ticks, unit), "start")
+    with pytest.raises(mp.InvalidRequest, match=r"start: .* is not a time"):
+        to_unix(np.datetime64(-ticks, unit), "start")

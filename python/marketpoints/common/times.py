@@ -53,6 +53,21 @@ DAY = 86_400 * SECOND
 # What datetime64[ns] holds; the smallest 64-bit number is NaT.
 LARGEST_NANOSECONDS = 2**63 - 1
 MICROSECOND = dt.timedelta(microseconds=1)
+#: Seconds of NumPy's units, of years and months about.
+UNITS = {
+    "Y": 3.2e7,
+    "M": 2.6e6,
+    "W": 604_800.0,
+    "D": 86_400.0,
+    "h": 3_600.0,
+    "m": 60.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "ns": 1e-9,
+}
+UNITS |= {"ps": 1e-12, "fs": 1e-15, "as": 1e-18}
+#: Seconds before and after 1970 that are surely none of a year of four digits.
+FAR = 1e12
 
 
 def to_unix(value: Time | None, name: str = "time") -> float | None:
@@ -87,6 +102,13 @@ def _of_calendar(value: dt.date, name: str) -> float:
 def _of_numpy(value: Any, name: str) -> float:
     if getattr(value, "ndim", 0) != 0:
         raise InvalidRequest(f"{name}: an array of {len(value)} times where one is wanted")
+    import numpy as np
+
+    unit, count = np.datetime_data(value.dtype)
+    # A conversion of a far time would wrap around and give another one.
+    seconds = float(value.astype("int64")) * count * UNITS.get(unit, 1.0)
+    if not np.isnat(value) and abs(seconds) > FAR:
+        return _engine.unix_seconds("9999-01-01" if seconds > 0 else math.nan, name, str(value))
     text = str(value.astype("datetime64[us]"))
     return _engine.unix_seconds(math.nan, name, text) if text == "NaT" else _engine.unix_seconds(text, name)
 
