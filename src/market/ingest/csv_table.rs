@@ -244,7 +244,7 @@ impl IngestTask<'_> {
     /// Which known column stands at each place of a header. One that is not known is reported, once, and passed over.
     fn header(&mut self, header: &ByteRecord, columns: &CsvColumns) -> Result<Vec<Option<&'static str>>, BrokenFile> {
         if header.len() > MOST_COLUMNS {
-            let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());
+            let what = format!("the header has {} columns; a table has {MOST_COLUMNS} at most", header.len());
             return Err(BrokenFile { line: 1, what });
         }
         let mut found = Vec::with_capacity(header.len());

@@ -81,7 +81,7 @@ pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(
                 continue;
             };
             if file.is_dir() || name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv").is_none() {
-                report.problem(&file, 0, "no sheet: those are NAME.csv or NAME.csv.gz, at most one folder down");
+                report.problem(&file, 0, "no table: those are NAME.csv or NAME.csv.gz, at most one folder down");
             } else if !file.is_file() {
                 report.problem(&file, 0, NO_FILE);
             } else if let Some(why) = unfit(&name) {

@@ -347,13 +347,13 @@ mod tests {
     }
 
     #[test]
-    fn a_store_without_sheets_has_no_venue() {
+    fn a_store_without_tables_has_no_venue() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Predictions::open(folder.path()).unwrap().is_none());
     }
 
     #[test]
-    fn what_a_sheet_leaves_empty_another_one_fills() {
+    fn what_a_table_leaves_empty_another_one_fills() {
         let folder = tempfile::tempdir().unwrap();
         let event = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
             condition_id: "A".to_owned(),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn sheets_are_joined_and_the_last_counts() {
+    fn tables_are_joined_and_the_last_counts() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let first = vec![market("A", 300 * SECOND, 0.5, ""), market("A", 200 * SECOND, 0.4, "")];
