@@ -6,7 +6,7 @@ from typing import Any
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
 from .ink import DOWN, LINE, UP, ink
-from .words import amount_unit, identity_of, label, plain, shared, title
+from .labels import amount_unit, identity_of, label, plain, shared, title
 
 __all__ = ["draw", "liquidations"]
 

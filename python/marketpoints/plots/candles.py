@@ -8,7 +8,7 @@ from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
 from .ink import DOWN, UP, ink
-from .words import amount_unit, identity_of, label, price_label, shared, title
+from .labels import amount_unit, identity_of, label, price_label, shared, title
 
 __all__ = [
     "OHLC",

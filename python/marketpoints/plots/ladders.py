@@ -15,8 +15,8 @@ from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D, IdentityTransform
 
 from .ink import DOWN, POINT, QUIET, UP, ink
+from .labels import short
 from .time_artists import Composed, boxes, pixels_of, scale_of
-from .words import short
 
 __all__ = ["Aside", "Footprint", "Letters", "Numbers"]
 

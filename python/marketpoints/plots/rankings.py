@@ -9,7 +9,7 @@ from ..printable import printable
 from .axes import amounts, blank, make
 from .bounds import check
 from .ink import DOWN, LINE, QUIET, UP, ground, ink
-from .words import plain, short
+from .labels import plain, short
 
 __all__ = ["KINDS", "rankings"]
 

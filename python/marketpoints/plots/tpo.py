@@ -8,7 +8,7 @@ from ..errors import SelectionError
 from .axes import blank, days, legend, make, prices, show_span, spans, times
 from .cells import outside, row_height, step_of
 from .ink import DOWN, LINE, POINT, QUIET
-from .words import amount_unit, identity_of, label, price_label, title
+from .labels import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["tpo"]
 
