@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
-from ..plots.ink import DOWN, UP
+from ..plots.colours import DOWN, UP
 from ..plots.labels import amount_unit, bare, price_label
 from ..plots.palette import THEMES
 from .base_layer import Ground, View
