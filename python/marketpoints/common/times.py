@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .hidden import of_type
+from .secrets import of_type
 
 if TYPE_CHECKING:
     import numpy as np
