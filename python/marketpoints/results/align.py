@@ -119,7 +119,7 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     # Ascending values lie between the first and the last.
     ends = [0, -1] if len(given) else []
     if (moments[ends].astype("datetime64[s]") != given[ends].astype("datetime64[s]")).any():
-        raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
+        raise InvalidRequest("left: moments beyond the years 1677 to 2262 do not fit in nanoseconds")
     return moments, None, None
 
 
