@@ -63,7 +63,7 @@ test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distr
 	$(WHEELS)/python tests/wheel/environments.py target/wheels/fast $(WHEEL_PYTHONS)
 
 # Rust's library for the other processor must be there (tests/arm/rustc finds it). Linked by zig, whose C library is as old as
-# it is told to be. Each wheel is built from the source distribution, which proves that complete.
+# the target says. Each wheel is built from the source distribution, which proves that complete.
 WHEEL_MACHINES ?= x86_64 aarch64
 wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 64-bit x86 and ARM, into target/wheels/, and test them
 	rm -f target/wheels/*.whl target/wheels/*.tar.gz

@@ -787,7 +787,7 @@ def regroup(
     field: int | None = None,
     side: str = "both",
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Levels added up in price buckets: offsets, levels (N, 2) and bids of each row."""
+    """Levels added up in price blocks: offsets, levels (N, 2) and bids of each row."""
 
 def write_table(path: str, columns: Sequence[tuple[str, Any]]) -> None:
     """Writes columns to a ``.parquet``, ``.csv`` or ``.json`` file, atomically.

@@ -41,7 +41,7 @@ fn no_time(py: Python<'_>, name: &str, problem: &NoTime, shown: &str) -> PyErr {
 }
 
 fn redacted(text: &Bound<'_, PyString>) -> PyResult<String> {
-    let module = text.py().import("marketpoints.common.hidden")?;
+    let module = text.py().import("marketpoints.common.secrets")?;
     module.call_method1("redacted", (text,))?.extract()
 }
 

@@ -189,7 +189,7 @@ fn type_can_become(own: &Field, wanted: &Field) -> Result<(), ArrowError> {
         return Ok(());
     }
     let (name, from, to) = (own.name(), own.data_type(), wanted.data_type());
-    Err(ArrowError::SchemaError(format!("column {name} is {from} and cannot be told as {to}")))
+    Err(ArrowError::SchemaError(format!("column {name} is {from} and cannot be cast to {to}")))
 }
 
 fn fields_of(names: Vec<String>, arrays: &[ArrayRef]) -> Fields {

@@ -7,7 +7,7 @@ use axum::extract::{Extension, RawQuery, State};
 use axum::routing::get;
 
 use super::answer::{AnswerWork, Caller, RouteAnswer, compute, known};
-use super::check::needs_tier;
+use super::query_checks::needs_tier;
 use super::responses;
 use super::state::ServiceState;
 use crate::encode;

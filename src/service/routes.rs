@@ -12,8 +12,8 @@ use axum::routing::get;
 use axum::{Router, middleware};
 
 use super::answer::{AnswerWork, BudgetOfBody, Caller, RouteAnswer, compute, compute_here, known};
-use super::check::{charged, readable};
 use super::paths::OPENAPI_PATH;
+use super::query_checks::{charged, readable};
 use super::state::ServiceState;
 use super::{analytics, lists, openapi, responses, stream};
 use crate::encode;

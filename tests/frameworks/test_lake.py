@@ -133,7 +133,7 @@ def registered(names):
     return {task.file.file_path for task in names["candles"].scan().plan_files()}
 
 
-def test_iceberg_adds_twins_of_the_files(archive, recipes, service):
+def test_iceberg_adds_copies_of_the_files(archive, recipes, service):
     before = {path: path.read_bytes() for path in Path(TABLE).rglob("part.parquet")}
     first = recipes("Iceberg")
     assert len(first["new"]) == len(before) == 10 and not first["gone"]  # five months of two markets
@@ -194,7 +194,7 @@ def test_iceberg_of_lists(archive, recipes):
 
 
 def test_iceberg_s_add_files_still_refuses_nanoseconds(archive, monkeypatch):
-    """Should it take them one day, the page needs no twins."""
+    """Should it take them one day, the page needs no copies."""
     monkeypatch.setenv("PYICEBERG_DOWNCAST_NS_TIMESTAMP_TO_US_ON_WRITE", "true")
     catalog = SqlCatalog("lake", uri="sqlite:///:memory:", warehouse=f"file://{Path.cwd()}")
     catalog.create_namespace("market")

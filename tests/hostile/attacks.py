@@ -260,9 +260,9 @@ def csv(clock, rng, folder):
             if rng.random() < 0.15:
                 path.write_bytes(mutated(path.read_bytes(), rng))
         for kind in ("token_supply", "markets", "positions"):
-            sheet = root / kind / "x.csv"
-            sheet.parent.mkdir(parents=True, exist_ok=True)
-            sheet.write_bytes(mutated(b"coin,time,supply\nBTC,2024-12-01,19000000\n" * rng.randint(1, 50), rng))
+            table = root / kind / "x.csv"
+            table.parent.mkdir(parents=True, exist_ok=True)
+            table.write_bytes(mutated(b"coin,time,supply\nBTC,2024-12-01,19000000\n" * rng.randint(1, 50), rng))
             figures["files"] += 1
         figures["files"] += 20
         try:

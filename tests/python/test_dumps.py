@@ -159,7 +159,7 @@ def test_a_reading_sees_nothing_of_the_future(chain):
 
 
 def test_token_supply_is_carried_forward(tmp_path):
-    sheet = make_supply(tmp_path / "dumps" / "token_supply" / "2024" / "march.csv.gz")
+    table = make_supply(tmp_path / "dumps" / "token_supply" / "2024" / "march.csv.gz")
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
     assert (report.problems, report.files, report.rows) == ([], 1, 18)
     now = START + 6 * 86_400 + 7_000
@@ -167,7 +167,7 @@ def test_token_supply_is_carried_forward(tmp_path):
         for coin in ("BTC", "LINK"):
             for interval, seconds in (("HOUR", 3_600), ("DAY", 86_400)):
                 starts = range(START - 86_400, now + 1, seconds)
-                expected = independent.supply(sheet, coin, starts, seconds, now)
+                expected = independent.supply(table, coin, starts, seconds, now)
                 select = f"points?type=TOKEN_SUPPLY_AGG&coin={coin}&interval={interval}"
                 window = f"from={START - 86_400}&period={12 * 86_400}"
                 (series,) = get(service, f"{select}&{window}", "unlimited")["series"]
@@ -194,7 +194,7 @@ def test_token_supply_is_carried_forward(tmp_path):
         assert get(service, "coins?type=TOKEN_SUPPLY_AGG") == {"coins": ["BTC", "LINK"]}
 
 
-def test_a_store_of_sheets_alone_is_a_store_and_a_second_ingest_changes_nothing(tmp_path):
+def test_a_store_of_tables_alone_is_a_store_and_a_second_ingest_changes_nothing(tmp_path):
     make_supply(tmp_path / "dumps" / "token_supply" / "all.csv")
     make_chain(tmp_path / "dumps", seed=1)
     make_snapshots(tmp_path / "dumps", 5, seed=2)

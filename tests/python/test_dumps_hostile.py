@@ -1,4 +1,4 @@
-"""Sheets that are not what they should be: stray quotes, cut files, endless fields, fewer rows than before."""
+"""Tables that are not what they should be: stray quotes, cut files, endless fields, fewer rows than before."""
 
 import gzip
 import subprocess
@@ -14,7 +14,7 @@ TRADES = "exchange,symbol,timestamp,local_timestamp,id,side,price,amount"
 
 
 def supply(rows, first=0):
-    """Rows of a sheet of token supply, a second apart."""
+    """Rows of a table of token supply, a second apart."""
     return [f'LINK,"Chainlink",{DAY + first + row}000000,{1e9 + row},ETHEREUM' for row in range(rows)]
 
 

@@ -1,4 +1,4 @@
-"""Prediction markets and positions: from sheets over a store to the listing and the five analytics."""
+"""Prediction markets and positions: from tables over a store to the listing and the five analytics."""
 
 import json
 import urllib.request
@@ -8,7 +8,7 @@ import pytest
 
 import marketpoints as mp
 from support import independent
-from support.sheets import CONDITIONS, COUNTS, NOW, asset, make_positions, sheet
+from support.tables import CONDITIONS, COUNTS, NOW, asset, make_positions, write_table
 
 
 def get(service, path):
@@ -86,7 +86,7 @@ def test_positions_come_back_as_they_were_written(venue):
             assert summary.total_buy_count == sum(int(row["buy_count"] or 0) for row in mine)
 
 
-def test_what_one_service_answers_is_a_sheet_for_another(tmp_path):
+def test_what_one_service_answers_is_a_table_for_another(tmp_path):
     """A data frame of the client, written as CSV, makes a store that gives the same answers."""
     with mp.LocalService(now=NOW) as service, service.client("unlimited") as client:
         wallets = [row.wallet_address for row in client.leaderboard(limit=5)]
@@ -173,7 +173,7 @@ def test_markets_are_listed_with_what_their_rows_tell_by_then(tmp_path):
         | {"condition_id": CONDITIONS[1], "question": "Bare?", "asset_ids": "77", "outcomes": "Yes", "available_to": ""}
         | {"category": "", "order_price_min_tick_size": ""},
     ]
-    sheet(tmp_path / "dumps" / "markets" / "a.csv", rows)
+    write_table(tmp_path / "dumps" / "markets" / "a.csv", rows)
     report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
     assert (report.problems, report.rows) == ([], 4)
 
@@ -214,7 +214,7 @@ def test_markets_and_positions_are_one_venue(tmp_path):
     """Positions fill in what a market's rows do not hold; the market's rows name its outcomes and what they paid."""
     positions = make_positions(tmp_path / "dumps" / "positions" / "all.csv")
     rows = [MARKET | {"timestamp": "", "last_price": 0.5, "resolved_prices": "0|1", "closed": "True"}]
-    sheet(tmp_path / "dumps" / "markets" / "all.csv", rows)
+    write_table(tmp_path / "dumps" / "markets" / "all.csv", rows)
     assert mp.ingest(tmp_path / "dumps", tmp_path / "store").problems == []
     entries = listed(tmp_path / "store", NOW + 10_000_000)
     assert set(entries) == {CONDITIONS[0]}  # of the others nobody gave the opening and the price
@@ -231,7 +231,7 @@ def test_markets_and_positions_are_one_venue(tmp_path):
         assert [row.outcome_name for row in summary.outcome_pricing] == ["No"]
 
 
-def test_a_changed_sheet_replaces_and_the_last_of_two_files_counts(tmp_path):
+def test_a_changed_table_replaces_and_the_last_of_two_files_counts(tmp_path):
     path = tmp_path / "dumps" / "positions"
     row = {
         "wallet_address": "0xw",
@@ -247,11 +247,11 @@ def test_a_changed_sheet_replaces_and_the_last_of_two_files_counts(tmp_path):
             rows = analytics(service, "positions?userWallet=0xw")["userPositions"]
         return [position["unrealized_size"] for position in rows]
 
-    sheet(path / "2025-01.csv", [row | {"unrealized_size": 5}])
+    write_table(path / "2025-01.csv", [row | {"unrealized_size": 5}])
     assert held() == [5]
-    sheet(path / "2025-02.csv", [row | {"unrealized_size": 6}])
+    write_table(path / "2025-02.csv", [row | {"unrealized_size": 6}])
     assert held() == [6]
-    sheet(path / "2025-01.csv", [row | {"unrealized_size": 7}])
+    write_table(path / "2025-01.csv", [row | {"unrealized_size": 7}])
     assert held() == [6]
-    sheet(path / "2025-02.csv", [row | {"unrealized_size": 8}])
+    write_table(path / "2025-02.csv", [row | {"unrealized_size": 8}])
     assert held() == [8]

@@ -181,7 +181,7 @@ def test_a_schema_is_known_beforehand_and_one_asked_for_is_checked(series, both_
     stream = series.only.__arrow_c_stream__(smaller.__arrow_c_schema__())
     assert pa.RecordBatchReader._import_from_c_capsule(stream).schema == own  # to cast is the reader's
     text = own.set(own.get_field_index("close"), pa.field("close", pa.string()))
-    with pytest.raises(mp.SelectionError, match="column close is Float64 and cannot be told as Utf8"):
+    with pytest.raises(mp.SelectionError, match="column close is Float64 and cannot be cast to Utf8"):
         series.only.__arrow_c_stream__(text.__arrow_c_schema__())
     with pytest.raises(mp.SelectionError, match="the columns are time, open"):
         series.__arrow_c_stream__(own.remove(1).__arrow_c_schema__())

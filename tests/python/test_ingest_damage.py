@@ -117,7 +117,7 @@ def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
 
 
 # faults.md row 47
-def test_a_sheet_that_is_missing_is_reported(tmp_path):
+def test_a_table_that_is_missing_is_reported(tmp_path):
     folder = tmp_path / "dumps" / "token_supply"
     folder.mkdir(parents=True)
     (folder / "all.csv").write_text(f"coin,token_name,timestamp,marketcap\nLINK,Chainlink,{DAY}000000,7\n")

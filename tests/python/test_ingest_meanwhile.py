@@ -59,7 +59,7 @@ def test_a_service_answers_from_a_re_ingest_at_once(served):
     assert set(client.exchanges()) == {"BINANCE", "BYBIT"}
 
 
-def test_sheets_are_seen_too(tmp_path):
+def test_tables_are_seen_too(tmp_path):
     def supply(cap):
         path = tmp_path / "dumps" / "token_supply" / "all.csv"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -91,7 +91,7 @@ def test_units_are_shown_where_they_are_known(client):
 
 def test_inverse_markets_count_contracts(client):
     # BitMEX' XBTUSD counts US dollars, Binance's delivery contracts of Bitcoin are worth 100 of them.
-    from marketpoints.plots.words import amount_unit
+    from marketpoints.plots.labels import amount_unit
 
     class Shown:
         usd = False

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from ..common.arguments import METHODS
 from ..common.files import unfinished
-from ..common.hidden import redacted
 from ..common.intervals import BY_NAME, DAY
 from ..common.optional import load
+from ..common.secrets import redacted
 from ..common.times import Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from ..results.series import Series

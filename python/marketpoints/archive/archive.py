@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine
 from ..common.arguments import folder, names, seconds, store_options
 from ..common.display import card, safe_repr
-from ..common.hidden import Hidden, hide_locals
 from ..common.queries import QueryArguments, build_query
+from ..common.secrets import Hidden, hide_locals
 from ..common.times import to_unix
 from ..errors import InvalidRequest
 from ..results.sets import SeriesSet

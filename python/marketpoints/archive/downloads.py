@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..client.clients import AsyncAnswer, AsyncClient, Client
 from ..common.arguments import flag, weight_bound
-from ..common.hidden import redacted
 from ..common.queries import QueryArguments, build_query
+from ..common.secrets import redacted
 from ..errors import InvalidRequest, NotArchivedError
 from ..records.archive import Refreshed, Synced, Verification, refreshed, synced
 from ..records.universe import UniversePlan, UniverseReport

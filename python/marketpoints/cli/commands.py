@@ -37,7 +37,7 @@ Command: TypeAlias = Callable[[argparse.Namespace], int]
 NO_KEY, NO_URL = "not-needed-for-a-plan", "http://service.invalid"
 # Where dumps are looked for; docs/dumps.md has every KIND.
 DUMPS = (
-    "KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz, such as trades/BINANCE_FUTURES/BTCUSDT/2024-12-01.csv.gz, and sheets as "
+    "KIND/EXCHANGE/SYMBOL/DAY.csv or .csv.gz, such as trades/BINANCE_FUTURES/BTCUSDT/2024-12-01.csv.gz, and tables as "
     "KIND/NAME.csv, such as token_supply/BTC.csv"
 )
 NUMBER = re.compile(r"-?\d+(\.\d+)?")

@@ -11,10 +11,10 @@ from ..common.arguments import archive_engine, between, flag, folder, new_folder
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, given_dialect
 from ..common.display import card, safe_repr
-from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.logs import note, warn
 from ..common.progress import Progress
 from ..common.protocols import ArchiveLike
+from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Asked

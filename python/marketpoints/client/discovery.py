@@ -141,7 +141,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
     @checked_keywords(ListFilters)
     def block_sizes(self, **filters: "Unpack[ListFilters]") -> SizesAnswer:
-        """Recommended heights of a heatmap's price bucket in USD (``/v1/block-sizes``), the 4K size.
+        """Recommended heights of a heatmap's price block in USD (``/v1/block-sizes``), the 4K size.
 
         HD is 5 times that; ``[0.0]`` where the service has no data.
 

@@ -83,7 +83,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             sort: ``"asc"`` or ``"desc"``: the order on the wire. Results always ascend.
             include_forming: Keep the bucket, or the session, that has not ended yet.
             max_depth: Levels of a heatmap.
-            block_size: Height of a heatmap's, or a market profile's, price bucket: one for all, or one for each symbol
+            block_size: Height of a heatmap's, or a market profile's, price block: one for all, or one for each symbol
                 or coin.
             tenor: Option tenor.
             token_name: Token name (token supply), one for each coin.

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .hidden import Hidden, of_type, redacted, redacted_path
 from .intervals import BY_LENGTH
+from .secrets import Hidden, of_type, redacted, redacted_path
 from .suggest import did_you_mean
 from .times import Interval, to_duration
 

@@ -8,7 +8,7 @@ from .. import _engine
 from ..errors import InvalidRequest
 from .arguments import path_text, text
 from .display import safe_repr
-from .hidden import hide_locals, redacted
+from .secrets import hide_locals, redacted
 
 __all__ = ["DIALECT", "Dialect", "address", "dialect_of_environment", "given_dialect"]
 

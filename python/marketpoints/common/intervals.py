@@ -1,4 +1,4 @@
-"""The engine's table of intervals: what each is called, and how long it is."""
+"""The engine's table of intervals: names and lengths."""
 
 from typing import NamedTuple
 
@@ -26,5 +26,5 @@ _ROWS = tuple(KnownInterval(*row) for row in _engine.intervals())
 BY_NAME: dict[str, KnownInterval] = {name: row for row in _ROWS for name in (row.wire, row.short)}
 #: The intervals by their length in seconds, the shortest first.
 BY_LENGTH: dict[int, KnownInterval] = {row.seconds: row for row in _ROWS}
-#: Seconds of what has a name.
+#: Lengths in seconds.
 MINUTE, HOUR, DAY, WEEK = (BY_NAME[name].seconds for name in ("1m", "1h", "1d", "1w"))

@@ -1,6 +1,6 @@
-"""Times and durations as users write them, to Unix seconds; and times as results hold them, ``datetime64[ns]`` in UTC.
+"""Reads times and durations that users write into Unix seconds; results' times are ``datetime64[ns]`` in UTC.
 
-The engine reads texts and numbers; here are Python's own objects, and NumPy's, handed over to it.
+The engine parses texts and numbers; this module converts objects of Python and NumPy for it.
 
 Accepted as a time: ``datetime`` (UTC when naive) and pandas' ``Timestamp``, ``date`` (midnight UTC), ISO 8601 text (UTC
 without an offset), NumPy's ``datetime64``, and Unix seconds as a number. As a duration: ``timedelta`` and pandas'
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .. import _engine
 from ..errors import InvalidRequest
-from .hidden import of_type
+from .secrets import of_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,9 +38,9 @@ __all__ = [
     "to_unix",
 ]
 
-#: Whatever :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
+#: What :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
 Time: TypeAlias = dt.date | str | float | Any
-#: Whatever :func:`to_duration` reads.
+#: What :func:`to_duration` reads.
 Duration: TypeAlias = dt.timedelta | str | float | Any
 #: The name of an interval, or a duration of its length.
 Interval: TypeAlias = str | dt.timedelta | Any
@@ -50,7 +50,7 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 SECOND = 1_000_000_000
 #: Nanoseconds of a day.
 DAY = 86_400 * SECOND
-# What datetime64[ns] holds; the smallest 64-bit number is NaT.
+# The largest value of datetime64[ns]; the smallest 64-bit number is NaT.
 LARGEST_NANOSECONDS = 2**63 - 1
 MICROSECOND = dt.timedelta(microseconds=1)
 #: Seconds of NumPy's units, of years and months about.
@@ -94,7 +94,7 @@ def _of_calendar(value: dt.date, name: str) -> float:
         return _engine.unix_seconds(math.nan, name, repr(value))
     if not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
-    # Zones stay Python's: a datetime brings its own, of any class, and that alone knows its hours.
+    # Python converts the zone: a datetime's tzinfo may be of any class.
     aware = value if value.tzinfo is not None else value.replace(tzinfo=dt.timezone.utc)
     return _engine.calendar_seconds((aware - EPOCH).total_seconds(), name, value)
 
@@ -132,9 +132,9 @@ def to_seconds(value: Duration, name: str) -> float:
 
 
 def _length(value: Any) -> tuple[Any, bool]:
-    """A duration as the engine reads it: a text or a number, or whole nanoseconds; NaN is none."""
+    """A duration for the engine, and whether it is in nanoseconds: a text or a number; NaN is no duration."""
     if isinstance(value, dt.timedelta):
-        # Of pandas' Timedelta, which knows nanoseconds too.
+        # pandas' Timedelta is a timedelta with nanoseconds.
         return value // MICROSECOND * 1_000 + getattr(value, "nanoseconds", 0), True
     if getattr(getattr(value, "dtype", None), "kind", "") == "m":
         return _length_of_numpy(value)
@@ -145,26 +145,23 @@ def _length_of_numpy(value: Any) -> tuple[Any, bool]:
     import numpy as np
 
     unit, count = np.datetime_data(value.dtype)
-    # Several, none, months and years, which differ in length, and what is no whole number of nanoseconds.
+    # Refused: arrays, NaT, months and years, which differ in length, and units below nanoseconds.
     if getattr(value, "ndim", 0) or unit not in ("W", "D", "h", "m", "s", "ms", "us", "ns") or np.isnat(value):
         return math.nan, False
-    # By Python's numbers: nanoseconds of weeks may be more than 64 bits hold.
+    # In Python's integers: weeks in nanoseconds may not fit in 64 bits.
     length = int(np.array(1, dtype=f"timedelta64[{unit}]").astype("timedelta64[ns]").astype("int64"))
     return int(value.astype("int64")) * count * length, True
 
 
 def iso(moment: "float | np.datetime64") -> str:
-    """A time as people read it: ``2026-01-31 12:00`` in UTC, with seconds where there are some.
-
-    Given are Unix seconds, or a ``datetime64``.
-    """
+    """Unix seconds or a ``datetime64`` as text: ``2026-01-31 12:00`` in UTC, with seconds if there are any."""
     if isinstance(moment, (int, float)):
         return _engine.iso(moment)
     return str(moment.astype("datetime64[s]")).replace("T", " ").removesuffix(":00")
 
 
 def no_time() -> "np.datetime64":
-    """The time of what has none: NaT."""
+    """NaT, for a record without a time."""
     import numpy as np
 
     return np.datetime64("NaT", "ns")
@@ -177,7 +174,7 @@ from_seconds = _engine.from_seconds
 def from_wire(value: Any) -> "np.datetime64 | None":
     """A time of an answer (section 2.1) as ``datetime64[ns]``: ``{"s", "ns"}``, or whole Unix seconds.
 
-    Absent and null are NaT. None is what ``datetime64[ns]`` cannot hold: no time, or one outside of 1677 to 2262.
+    Absent and null are NaT. None stands for what ``datetime64[ns]`` cannot hold: no time, or one outside 1677 to 2262.
     """
     import numpy as np
 
@@ -191,18 +188,18 @@ def from_wire(value: Any) -> "np.datetime64 | None":
 
 
 def exact(time: "np.datetime64") -> str:
-    """A time to its last digit, in UTC: ``2026-01-31 12:00:00.5``; nothing where there is none."""
+    """A time to its last digit, in UTC: ``2026-01-31 12:00:00.5``; an empty text for NaT."""
     text = "" if time != time else str(time).replace("T", " ")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def spell(time: "np.datetime64") -> str:
-    """A time as people read it, to its last digit: ``2026-01-31 12:00:00.5 UTC``."""
+    """A time as text, to its last digit: ``2026-01-31 12:00:00.5 UTC``."""
     return "none" if time != time else f"{exact(time)} UTC"
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a real number, NumPy's included; a bool is none here, nor a timedelta64, which NumPy counts in."""
+    """Whether it is a real number, NumPy's included, but no bool and no timedelta64, which NumPy registers as one."""
     if getattr(getattr(value, "dtype", None), "kind", "") == "m":
         return False
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

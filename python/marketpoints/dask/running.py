@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..common.arguments import flag, folder, weight_bound
-from ..common.hidden import Hidden, hidden_text, hide_locals
 from ..common.optional import load
 from ..common.progress import Progress, reporting
 from ..common.protocols import ArchiveLike
+from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.signatures import unknown
 from ..errors import InvalidRequest
 from ..records.pieces import Part, Piece, PieceReport

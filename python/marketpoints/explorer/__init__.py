@@ -13,9 +13,9 @@ from ..common.times import Time
 from ..errors import InvalidRequest, SelectionError
 from ..plots.bounds import check_all
 from ..plots.candles import is_candles
+from ..plots.labels import amount_unit
 from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
-from ..plots.words import amount_unit
 from .base_layer import Ground, View
 from .downsampling import Bubbles
 from .explorer import Explorer

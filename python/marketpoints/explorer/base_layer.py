@@ -8,9 +8,9 @@ from ..common.protocols import Drawable
 from ..plots.axes import moments
 from ..plots.candles import is_candles
 from ..plots.cells import mass
+from ..plots.labels import amount_unit, bare, identity_of, title
 from ..plots.overlays import middles
 from ..plots.pixels import Pixels
-from ..plots.words import amount_unit, bare, identity_of, title
 from .downsampling import Trace, candles_between
 
 if TYPE_CHECKING:

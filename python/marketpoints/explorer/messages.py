@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
-from ..plots.ink import DOWN, UP
+from ..plots.colours import DOWN, UP
+from ..plots.labels import amount_unit, bare, price_label
 from ..plots.palette import THEMES
-from ..plots.words import amount_unit, bare, price_label
 from .base_layer import Ground, View
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
 from .downsampling import Bubbles, Trace, candles_between, nearby

@@ -15,9 +15,9 @@ from ..common.arguments import archive_engine, between, flag, number, path_text,
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, safe_repr
-from ..common.hidden import Hidden, hide_locals, redacted
 from ..common.intervals import DAY
 from ..common.logs import warn
+from ..common.secrets import Hidden, hide_locals, redacted
 from ..common.times import Duration, Time, iso, to_seconds, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest

@@ -14,11 +14,11 @@ from . import (
     bounds,
     candles,
     heatmap as heatmaps,
+    labels,
     lines,
     multiples,
     profiles,
     together as shared_time,
-    words,
 )
 from .choices import check_choices, choices_of
 from .fit import fitted
@@ -105,7 +105,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
         groups.setdefault(replace(one.id, side=None), []).append(one)
     if len(groups) == 1 and _is_one_picture(every):
         return _draw(every, ax, options)
-    if all(_is_lines(one) for one in every) and len({words.amount_unit(one) for one in every}) == 1:
+    if all(_is_lines(one) for one in every) and len({labels.amount_unit(one) for one in every}) == 1:
         return lines.lines(every, ax)
     pictures = [
         part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])
@@ -135,7 +135,7 @@ def explain(ax: Any, why_empty: str) -> Any:
     """Draws an empty picture with the reason and the window. Returns the axes."""
     if ax.texts:
         what = ax.texts[-1].get_text().partition("\n")[0]
-        ax.texts[-1].set_text(f"{what}:\n{fill(words.plain(why_empty), WIDTH)}")
+        ax.texts[-1].set_text(f"{what}:\n{fill(labels.plain(why_empty), WIDTH)}")
     return ax
 
 

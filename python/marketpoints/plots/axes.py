@@ -8,7 +8,7 @@ from ..common.intervals import BY_NAME
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import DAY, SECOND, iso
-from .ink import DOWN, LINE, QUIET, UP, ground
+from .colours import DOWN, LINE, QUIET, UP, legend_background
 
 __all__ = [
     "DOWN",
@@ -200,7 +200,7 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
         loc="upper left",
         fontsize=letters,
         ncols=columns,
-        facecolor=ground(),
+        facecolor=legend_background(),
         edgecolor="none",
         framealpha=0.0 if cramped else 0.8,
         borderaxespad=0.2,

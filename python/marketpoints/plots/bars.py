@@ -5,8 +5,8 @@ from typing import Any
 
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
-from .ink import DOWN, LINE, UP, ink
-from .words import amount_unit, identity_of, label, plain, shared, title
+from .colours import DOWN, LINE, UP, text_colour
+from .labels import amount_unit, identity_of, label, plain, shared, title
 
 __all__ = ["draw", "liquidations"]
 
@@ -32,7 +32,7 @@ def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
     for one in series:
         show_asked(ax, one)
     if len(series) > 1:
-        ax.axhline(0, color=ink(ax), linewidth=0.6)
+        ax.axhline(0, color=text_colour(ax), linewidth=0.6)
     if any(one.id.side for one in series):
         legend(ax)
     return ax

@@ -6,7 +6,7 @@ from typing import Any
 from ..common.protocols import Drawable
 from ..errors import SelectionError
 from .candles import TRADED, is_candles
-from .words import known_of
+from .labels import known_of
 
 __all__ = ["LARGEST", "check", "check_all"]
 

@@ -7,8 +7,8 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .bars import draw as draw_bars
-from .ink import DOWN, UP, ink
-from .words import amount_unit, identity_of, label, price_label, shared, title
+from .colours import DOWN, UP, text_colour
+from .labels import amount_unit, identity_of, label, price_label, shared, title
 
 __all__ = [
     "OHLC",
@@ -72,7 +72,7 @@ def draw_volume(ax: Any, series: Sequence[Drawable]) -> None:
     draw_bars(ax, bars)
     amounts(ax, label("volume", amount_unit(series[0])), 2 if len(series) == 1 else 4)
     if len(series) > 1:
-        ax.axhline(0, color=ink(ax), linewidth=0.6)
+        ax.axhline(0, color=text_colour(ax), linewidth=0.6)
         legend(ax)
 
 

@@ -77,7 +77,7 @@ def outside(levels: Any, window: tuple[float, float] | None, height: float) -> s
 
 
 def step_of(first: Any, levels: Any, low: float, high: float) -> float:
-    """Height of a price bucket: the levels' distance, or a multiple of it for a reasonable number of rows."""
+    """Height of a price block: the levels' distance, or a multiple of it for a reasonable number of rows."""
     import numpy as np
 
     gaps = np.diff(first) if len(first) > 1 else np.diff(np.unique(levels))

@@ -10,11 +10,11 @@ from ..errors import InvalidRequest
 from . import palette
 from .axes import blank, line, make, prices, show_asked, show_span, spans, times
 from .cells import mass, outside
+from .labels import amount_unit, identity_of, label, price_label, title, volume_per
 from .overlays import bubbles, candles_over, middles
 from .pixels import Pixels
 from .ranges import price_range, row_height
 from .together import Result, flattened
-from .words import amount_unit, identity_of, label, price_label, title, volume_per
 
 __all__ = ["Sides", "heatmap"]
 

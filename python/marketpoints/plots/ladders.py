@@ -14,9 +14,9 @@ from matplotlib.text import Text
 from matplotlib.textpath import TextPath
 from matplotlib.transforms import Affine2D, IdentityTransform
 
-from .ink import DOWN, POINT, QUIET, UP, ink
+from .colours import DOWN, POINT, QUIET, UP, text_colour
+from .labels import short
 from .time_artists import Composed, boxes, pixels_of, scale_of
-from .words import short
 
 __all__ = ["Aside", "Footprint", "Letters", "Numbers"]
 
@@ -128,15 +128,17 @@ class Footprint(Composed):
         colours = np.where(lean >= 0, UP, DOWN)
         strength = 0.06 + 0.44 * np.abs(lean) / max(1e-300, np.abs(lean).max())
         yield PolyCollection(ground, facecolors=colours, alpha=strength, linewidths=0, transform=plain)
-        yield PolyCollection(ground[most], facecolors="none", edgecolors=ink(ax), linewidths=0.9, transform=plain)
+        yield PolyCollection(
+            ground[most], facecolors="none", edgecolors=text_colour(ax), linewidths=0.9, transform=plain
+        )
         for at, (x, y) in enumerate(zip(middle, (floor + roof) / 2, strict=True)):
             gap = 0.45 * size * ax.figure.dpi / 72
             for value, colour, toward in ((sold[at], DOWN, -1), (bought[at], UP, 1)):
                 one_sided = imbalance[at] in (toward, 2)
-                style: dict[str, Any] = {"color": colour, "weight": "bold"} if one_sided else {"color": ink(ax)}
+                style: dict[str, Any] = {"color": colour, "weight": "bold"} if one_sided else {"color": text_colour(ax)}
                 side = "right" if toward < 0 else "left"
                 yield text(x + toward * gap, y, short(value), size, ha=side, **style)
-            yield text(x, y, "×", 0.8 * size, ha="center", color=ink(ax), alpha=0.6)
+            yield text(x, y, "×", 0.8 * size, ha="center", color=text_colour(ax), alpha=0.6)
 
 
 def _edges(left: Any, right: Any, floor: Any, roof: Any) -> Any:
@@ -172,7 +174,7 @@ class Numbers(Composed):
             return
         height = ax.bbox.y0 + self._place * ax.bbox.height
         for x, what in zip((left + right) / 2, labels, strict=True):
-            yield text(x, height, what, size, ha="center", color=ink(ax))
+            yield text(x, height, what, size, ha="center", color=text_colour(ax))
 
 
 @lru_cache(maxsize=64)

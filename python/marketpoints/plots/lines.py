@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
 from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_span, spans, stacked, times
-from .words import amount_unit, identity_of, label, names, plain, shared, title
+from .labels import amount_unit, identity_of, label, names, plain, shared, title
 
 __all__ = ["Panel", "height", "lines", "panels_of"]
 

@@ -9,9 +9,9 @@ from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import candles
 from .axes import amounts, blank, broken, held, legend, line, make, prices, show_span, spans, times
+from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 from .lines import PANELS, Panel, panels_of
 from .options import smile, term_structure
-from .words import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 
 __all__ = ["LAYOUTS", "Layout", "by_choice", "odds"]
 

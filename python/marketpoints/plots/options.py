@@ -10,9 +10,9 @@ from ..common.protocols import Drawable
 from ..common.times import iso
 from ..errors import SelectionError
 from .axes import blank, legend, make, prices
-from .ink import is_dark
+from .colours import is_dark
+from .labels import identity_of, in_unit, label, shared, title
 from .lines import panels_of
-from .words import identity_of, in_unit, label, shared, title
 
 __all__ = ["smile", "term_structure"]
 

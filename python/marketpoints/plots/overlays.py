@@ -7,8 +7,8 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import legend, spans
 from .candles import OHLC, is_candles
-from .ink import DOWN, LINE, UP, is_dark
-from .words import amount_unit, plain, short
+from .colours import DOWN, LINE, UP, is_dark
+from .labels import amount_unit, plain, short
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
 

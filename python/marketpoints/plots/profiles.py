@@ -10,8 +10,8 @@ from ..errors import InvalidRequest
 from . import bars
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .cells import add_cells, gathered, mass, outside, row_height, step_of
-from .ink import DOWN, POINT, QUIET, UP
-from .words import amount_unit, identity_of, label, price_label, title, volume_per
+from .colours import DOWN, POINT, QUIET, UP
+from .labels import amount_unit, identity_of, label, price_label, title, volume_per
 
 __all__ = ["KINDS", "ProfileKind", "aside", "profile"]
 

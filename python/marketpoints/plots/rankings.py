@@ -8,8 +8,8 @@ from ..errors import SelectionError
 from ..printable import printable
 from .axes import amounts, blank, make
 from .bounds import check
-from .ink import DOWN, LINE, QUIET, UP, ground, ink
-from .words import plain, short
+from .colours import DOWN, LINE, QUIET, UP, legend_background, text_colour
+from .labels import plain, short
 
 __all__ = ["KINDS", "rankings"]
 
@@ -70,8 +70,8 @@ def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequenc
     ax.set_xlim(low - reach * (0.16 if low < 0 else 0.02), high + reach * (0.16 if high > 0 else 0.02))
     for place, (value, note) in enumerate(zip(values, notes, strict=True)):
         side = {"ha": "left", "x": value + 0.01 * reach} if value >= 0 else {"ha": "right", "x": value - 0.01 * reach}
-        ax.text(y=place, s=note, va="center", fontsize="x-small", color=ink(ax), **side)
-    ax.axvline(0, color=ink(ax), linewidth=0.6)
+        ax.text(y=place, s=note, va="center", fontsize="x-small", color=text_colour(ax), **side)
+    ax.axvline(0, color=text_colour(ax), linewidth=0.6)
     ax.grid(visible=True, axis="x", color=QUIET, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
     for edge in ("top", "right", "left"):
@@ -204,7 +204,7 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
     ax.set_xlabel("mean price")
     amounts(ax, "accounts")
     _plain(ax)
-    ax.legend(loc="best", fontsize="small", facecolor=ground(), edgecolor="none", framealpha=0.8)
+    ax.legend(loc="best", fontsize="small", facecolor=legend_background(), edgecolor="none", framealpha=0.8)
 
 
 def _plain(ax: Any) -> None:
@@ -241,7 +241,7 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
             ax.set_yscale("symlog", linthresh=max(float(np.quantile(inner, 0.2)), 1e-9))
         formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: short(value) if value else "0")
         ax.yaxis.set_major_formatter(formatter)
-        ax.axhline(0, color=ink(ax), linewidth=0.6)
+        ax.axhline(0, color=text_colour(ax), linewidth=0.6)
         ax.axvline(len(values) / 2 - 0.5, color=LINE, linewidth=0.8, linestyle=":", label="median")
         ax.set_xlim(-0.5, len(values) - 0.5)
         ax.set_xlabel("percentile of closed positions")

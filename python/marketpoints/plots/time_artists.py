@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import IdentityTransform
 
 from .artists import covered, repeated
-from .ink import DOWN, LINE, UP
+from .colours import DOWN, LINE, UP
 
 __all__ = ["Band", "Bubbles", "Candles", "Composed", "Trace", "boxes", "per_column", "pixels_of"]
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from ..common.items import Items
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
-from . import axes, bars, candles, lines, overlays, profiles, words
+from . import axes, bars, candles, labels, lines, overlays, profiles
 
 __all__ = ["Result", "flattened", "together"]
 
@@ -104,7 +104,7 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
 
 def same_market(one: Drawable, other: Drawable) -> bool:
     """Whether two results are of one market, as far as their identities are known."""
-    left, right = words.identity_of(one), words.identity_of(other)
+    left, right = labels.identity_of(one), labels.identity_of(other)
     if left.raw_symbol and right.raw_symbol and left.exchange and right.exchange:
         return (left.exchange, left.raw_symbol) == (right.exchange, right.raw_symbol)
     coins = [each.coin or (each.normalized_symbol or "").partition("-")[0] for each in (left, right)]
@@ -168,7 +168,7 @@ def _is_one(first: Drawable, other: Drawable) -> bool:
     """Whether two of one type go on one axis: sides of one market's liquidations, lines of one unit."""
     if first.id.type == "LIQUIDATION_AGG":
         return same_market(first, other) and first.id.side != other.id.side
-    return words.amount_unit(first) == words.amount_unit(other)
+    return labels.amount_unit(first) == labels.amount_unit(other)
 
 
 def _has_volume(market: Market, wanted: bool) -> bool:
@@ -212,8 +212,8 @@ def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
     if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
         return
     named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])
-    intervals = {words.interval_of(words.identity_of(one)) for one in results}
-    parts = [words.market_of(words.identity_of(named)), *(intervals if len(intervals) == 1 else [])]
+    intervals = {labels.interval_of(labels.identity_of(one)) for one in results}
+    parts = [labels.market_of(labels.identity_of(named)), *(intervals if len(intervals) == 1 else [])]
     panels[0].set_title(" · ".join(part for part in parts if part), loc="left")
     for panel in panels[1:]:
         if panel.get_ylabel():

@@ -7,8 +7,8 @@ from ..common.protocols import DrawableTpo
 from ..errors import SelectionError
 from .axes import blank, days, legend, make, prices, show_span, spans, times
 from .cells import outside, row_height, step_of
-from .ink import DOWN, LINE, POINT, QUIET
-from .words import amount_unit, identity_of, label, price_label, title
+from .colours import DOWN, LINE, POINT, QUIET
+from .labels import amount_unit, identity_of, label, price_label, title
 
 __all__ = ["tpo"]
 

@@ -27,13 +27,13 @@ __all__ = [
 
 
 def percent(fraction: Any) -> Any:
-    """A fraction in percent, without the last digit's noise: 0.07 is 7, not 7.000000000000001."""
+    """A fraction in percent, without rounding noise: 0.07 is 7, not 7.000000000000001."""
     return float(Decimal(repr(fraction)) * 100) if isinstance(fraction, (int, float)) else fraction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TraderProfile(Pictured):
-    """A wallet over all its positions. What the answer left out is 0, but for what is said below.
+    """A wallet over all its positions. A field that the answer omits is 0 unless stated otherwise below.
 
     Attributes:
         wallet_address: Trader wallet.
@@ -78,7 +78,7 @@ class TraderProfile(Pictured):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserPosition(Pictured):
-    """A wallet's position in one outcome token. What the answer left out is 0 or empty.
+    """A wallet's position in one outcome token. A field that the answer omits is 0 or empty.
 
     Attributes:
         wallet_address: Trader wallet.
@@ -165,7 +165,7 @@ class OutcomePricing(Pictured):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MarketSummary(Pictured):
-    """A market, or one outcome of it, over all accounts. What the answer left out is 0 or empty.
+    """A market, or one outcome of it, over all accounts. A field that the answer omits is 0 or empty.
 
     Attributes:
         event_id: Event identifier.
@@ -230,7 +230,7 @@ class MarketSummary(Pictured):
 
     @property
     def distributions(self) -> Table:
-        """Every distribution as one tidy :class:`~marketpoints.Table`, a row a value.
+        """Every distribution in one tidy :class:`~marketpoints.Table`, a row for each value.
 
         Columns: ``distribution``, the attribute's name; ``token_id`` and ``outcome_name``, empty for the whole market;
         ``bin``, int64: the percentile, or the first cent of the price; ``value``, float64: USD, or accounts.
@@ -287,7 +287,7 @@ class CategoryRow(Pictured):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UserCategories(Pictured):
-    """A wallet's positions by category; its frames have a row a category.
+    """A wallet's positions by category; its frames have a row for each category.
 
     Attributes:
         wallet_address: Trader wallet.
@@ -301,7 +301,7 @@ class UserCategories(Pictured):
 
     @classmethod
     def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        """A row a category, with the wallet whose it is."""
+        """A row for each category, with its wallet."""
         rows = [(record.wallet_address, row) for record in records for row in record.category_breakdown]
         wallets: dict[str, tuple[Kind, Sequence[Any]]] = {"wallet_address": ("text", [wallet for wallet, _ in rows])}
         return wallets | CategoryRow._tabled([row for _, row in rows])

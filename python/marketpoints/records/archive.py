@@ -1,4 +1,4 @@
-"""What an archive tells: what it holds, what a sync did, what changed."""
+"""Records of an archive: its contents, what a sync did, what changed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 Windows = tuple[Window, ...]
-#: What the engine says of each symbol, by its name.
+#: The engine's report on each symbol, by its name.
 Reports = Sequence[tuple[str, Mapping[str, Any]]]
 
 
@@ -48,7 +48,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Missing(Span):
-    """A window of a query that an archive was never asked for.
+    """A window of a query that was never downloaded into an archive.
 
     Attributes:
         type: Data type.
@@ -65,7 +65,7 @@ class Missing(Span):
 
 @dataclass(frozen=True)
 class Archived(Span):
-    """A window that an archive holds, asked of the service and kept.
+    """A window that was downloaded into an archive.
 
     Attributes:
         type: Data type.
@@ -77,7 +77,7 @@ class Archived(Span):
         start: First bucket start, ``datetime64[ns]`` in UTC.
         end: End, exclusive, ``datetime64[ns]`` in UTC.
         buckets: Buckets in the window, empty ones included.
-        key: The last folder's name: of everything that changes the answer.
+        key: The last folder's name, from everything that changes the answer.
     """
 
     key: str
@@ -85,13 +85,13 @@ class Archived(Span):
 
 @dataclass(frozen=True)
 class Vintage(Archived):
-    """Buckets that an archive kept, and that the service told otherwise later; beside what says whose they are.
+    """Archived buckets that the service changed later; the window's fields are those of :class:`Archived`.
 
     Attributes:
-        known_from: Since when all of them were known as they were, ``datetime64[ns]`` in UTC; NaT where nobody noted
-            it, in archives of earlier versions.
-        replaced_at: When the archive learned otherwise, ``datetime64[ns]`` in UTC.
-        rows: Rows that they had.
+        known_from: Since when all of them were known with these values, ``datetime64[ns]`` in UTC; NaT in archives of
+            earlier versions, which did not record it.
+        replaced_at: When the archive replaced them, ``datetime64[ns]`` in UTC.
+        rows: Number of their rows.
     """
 
     known_from: "np.datetime64"
@@ -116,12 +116,12 @@ class Compacted:
 
 @dataclass(frozen=True)
 class Overviews:
-    """What making overviews did.
+    """What building overviews did.
 
     Attributes:
-        months: Months that are kept, each of which has overviews now.
-        built: Those whose overviews were made; of the others they were there.
-        bytes: Size of what was made.
+        months: Archived months, each of which has overviews now.
+        built: Months whose overviews were built now; the others had them.
+        bytes: Size of the files that were built.
     """
 
     months: int
@@ -136,11 +136,11 @@ class Synced:
     Attributes:
         requests: Requests that brought an answer.
         weight: Their summed weight.
-        rows: Rows kept.
-        windows: Windows of bucket starts that were kept: each a :class:`~marketpoints.Window`, in order.
+        rows: Archived rows.
+        windows: Archived windows of bucket starts: each a :class:`~marketpoints.Window`, in order.
         mended: Files that were not what had been written, each with what was done.
-        each: Where several symbols or coins were asked, the report of each by its name, such as
-            ``"BINANCE_FUTURES BTCUSDT"``; this one sums them up.
+        each: For several symbols or coins, the report of each by its name, such as
+            ``"BINANCE_FUTURES BTCUSDT"``; this one has the sums.
     """
 
     requests: int
@@ -165,15 +165,15 @@ class Synced:
 
 @dataclass(frozen=True)
 class Revision:
-    """A value that the service tells otherwise than it did.
+    """A value that the service changed.
 
     Attributes:
-        id: Whose.
+        id: Identity of its series.
         time: Bucket start, ``datetime64[ns]`` in UTC.
         column: Name of the column.
-        before: What was kept; None where there was no value. Times are ``datetime64[ns]``; of a
-            list, how many entries.
-        after: What the service says now.
+        before: The archived value; None where there was none. Times are ``datetime64[ns]``; for a
+            list, its number of entries.
+        after: The value that the service sends now.
     """
 
     id: SeriesId
@@ -188,7 +188,7 @@ class Refreshed(Synced):
     """What a refresh did.
 
     Attributes:
-        revisions: Values that differ from what was kept.
+        revisions: Values that differ from the archived ones.
     """
 
     revisions: Records[Revision]
@@ -204,7 +204,7 @@ class FileProblem:
     Attributes:
         path: The file, from the archive's root.
         state: ``damaged``, ``missing``, ``foreign`` or ``newer``.
-        problem: What is wrong, and how to mend it.
+        problem: What is wrong, and how to repair it.
     """
 
     path: str
@@ -214,15 +214,15 @@ class FileProblem:
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """A value that the finer buckets of the same query make otherwise.
+    """A value that differs from the one computed from finer buckets of the same query.
 
     Attributes:
-        id: Whose.
+        id: Identity of its series.
         time: Bucket start, ``datetime64[ns]`` in UTC.
         finer: Wire name of the interval of the finer buckets.
         column: Name of the column.
-        kept: What is kept of the bucket; None where there is no value. Times are ``datetime64[ns]``.
-        made: What the finer buckets make.
+        kept: The bucket's archived value; None where there is none. Times are ``datetime64[ns]``.
+        made: The value computed from the finer buckets.
         key: The last folder's name, as in :class:`Archived`.
     """
 
@@ -237,15 +237,15 @@ class Inconsistency:
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """What a look at every file found; true when nothing is wrong.
+    """What a check of every file found; true when nothing is wrong.
 
     Attributes:
         files: Files whose checksum is right.
         bytes: Their size.
-        problems: All others.
+        problems: All other files.
         consistent: Whether buckets were to be compared with the finer ones in them.
         compared: Buckets that were compared with the finer ones in them, once for each finer interval.
-        inconsistencies: Values that those make otherwise.
+        inconsistencies: Values that differ from those computed from finer buckets.
     """
 
     files: int
@@ -273,7 +273,7 @@ class Verification:
 
 
 def _spans(windows: Sequence[Window]) -> Windows:
-    """Windows in order, those that touch as one."""
+    """Windows in order, adjacent ones merged."""
     spans: list[Window] = []
     for start, end in sorted(windows):
         if spans and start <= spans[-1].end:
@@ -289,7 +289,7 @@ def _done(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def synced(reports: Reports) -> Synced:
-    """What the engine says of a sync."""
+    """The report of a sync from the engine's reports."""
     parts = {name: Synced(**_done(about)) for name, about in reports}
     if len(parts) == 1:
         return next(iter(parts.values()))
@@ -297,7 +297,7 @@ def synced(reports: Reports) -> Synced:
 
 
 def refreshed(reports: Reports) -> Refreshed:
-    """What the engine says of asking again."""
+    """The report of a refresh from the engine's reports."""
     parts = {name: Refreshed(**_done(about), revisions=_revisions(about)) for name, about in reports}
     if len(parts) == 1:
         return next(iter(parts.values()))
@@ -321,7 +321,7 @@ def _revisions(about: Mapping[str, Any]) -> Records[Revision]:
 
 
 def inconsistencies(found: Sequence[Mapping[str, Any]]) -> Records[Inconsistency]:
-    """What the engine says of values that finer buckets make otherwise."""
+    """Inconsistencies from the engine's dictionaries."""
     parts = ("time", "finer", "column", "before", "after", "key")
     return Records([Inconsistency(_id(one), *(one[name] for name in parts)) for one in found], Inconsistency)
 
@@ -332,17 +332,17 @@ def _id(about: Mapping[str, Any]) -> SeriesId:
 
 
 def windows(entry: Mapping[str, Any]) -> list[Archived]:
-    """The windows of one query that are kept, from what the engine says of it."""
+    """The archived windows of one query, from the engine's entry."""
     return [Archived(**about, key=entry["key"]) for about in _spans_of(entry)]
 
 
 def missing(entry: Mapping[str, Any]) -> list[Missing]:
-    """The windows of one query that were never asked, from what the engine says of it."""
+    """The windows of one query that were never downloaded, from the engine's entry."""
     return [Missing(**about) for about in _spans_of(entry)]
 
 
 def _spans_of(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What each window of a query is of."""
+    """The fields of each window of a query."""
     import numpy as np
 
     exchanges, plain, others = [], {}, []
@@ -368,6 +368,6 @@ def _spans_of(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def vintages(entry: Mapping[str, Any]) -> list[Vintage]:
-    """The vintages of one query, from what the engine says of it."""
+    """The vintages of one query, from the engine's entry."""
     about = zip(windows(entry), entry["known_from"], entry["replaced_at"], entry["rows"], strict=True)
     return [Vintage(**vars(window), known_from=known, replaced_at=at, rows=rows) for window, known, at, rows in about]

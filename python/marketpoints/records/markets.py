@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Market", "PredictionMarket", "Tag"]
 
-#: An attribute's name by its field's on the wire; of many markets each is asked once.
+#: An attribute's name by its field's on the wire; cached, since many markets have the same fields.
 attribute = lru_cache(maxsize=1024)(_engine.attribute_name)
 
 
@@ -25,8 +25,8 @@ class Tag(TypedRecord):
 
     Attributes:
         id: Identifier.
-        label: Name as people read it.
-        slug: Name as addresses spell it.
+        label: Display name.
+        slug: Name in URLs.
         extra: Fields that this version does not know, as sent, by wire name.
     """
 
@@ -45,7 +45,7 @@ class PredictionMarket(TypedRecord):
     Prices are probabilities, 0 to 1; volumes and open interest are outcome tokens.
 
     Attributes:
-        slug: Name of the market as its address spells it; data queries take ``condition_id``.
+        slug: Name of the market in URLs; data queries take ``condition_id``.
         question: The question.
         group_item_title: Title within a grouped market.
         outcomes: Possible outcomes.
@@ -122,7 +122,7 @@ class Market(TypedRecord):
         pct_from_ath: Distance of the last price to the highest one in percent, 0 or below.
         volume_24h_usd: 24-hour volume in USD; NaN where the answer does not say.
         title: Title of a prediction market.
-        liquidity: What rests in the book of a prediction market, USD; NaN where the answer does not say.
+        liquidity: Worth of the resting orders of a prediction market, USD; NaN where the answer does not say.
         tags: Tags of a prediction market.
         prediction_markets: The questions of a prediction market; empty on other exchanges.
         extra: Fields that this version does not know, as sent, by wire name.

@@ -1,4 +1,4 @@
-"""The plan of a universe in parts that travel: small, picklable, with no key, no client and no open file in them."""
+"""The plan of a universe in pieces for other processes: small, picklable, without key, client or open file."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ __all__ = [
     "sync_piece",
 ]
 
-#: Arguments that say a window; a piece has its own.
+#: Arguments of the window; a piece has its own.
 WINDOW = ("start", "end", "period")
-#: Of one series; other series of the archive can be written.
+#: Errors of one series' files; other series of the archive can be written.
 OWN_FILES = (DamagedFileError, ForeignFileError, NewerFormatError)
 
 
@@ -58,7 +58,7 @@ class SyncArguments:
 
     @property
     def others(self) -> Mapping[str, Any]:
-        """The arguments that say nothing of the window."""
+        """The arguments without those of the window."""
         return {name: value for name, value in self.arguments.items() if name not in WINDOW}
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class SyncArguments:
         return " ".join(part for part in parts if part)
 
     def plain(self) -> "SyncArguments":
-        """The same with times as numbers: whoever gets it needs no package that those were given in."""
+        """The same with times as numbers, so that a worker needs no package of the given time types."""
         read: Mapping[str, Callable[[Any], Any]] = {
             "start": lambda value: to_unix(value, "start"),
             "end": lambda value: to_unix(value, "end"),
@@ -77,7 +77,7 @@ class SyncArguments:
 
 
 def query_of(wanted: SyncArguments, window: tuple[int, int] | None = None) -> _engine.Query:
-    """The query of a series: of a window of its own, in Unix seconds, or of that of the universe.
+    """The query of a series, with its own window in Unix seconds or with that of the universe.
 
     Raises:
         InvalidRequest: The table of types does not allow it.
@@ -101,10 +101,10 @@ class Part:
     """A series of a plan.
 
     Attributes:
-        wanted: Which one.
-        window: Its window in Unix seconds; None where it cannot be asked.
-        slices: The requests that are left to ask, the oldest first.
-        refusal: Why it is not asked; empty where it is.
+        wanted: The series.
+        window: Its window in Unix seconds; None if it cannot be requested.
+        slices: The requests that are left to send, the oldest first.
+        refusal: Why nothing is requested; empty if something is.
     """
 
     wanted: SyncArguments
@@ -114,11 +114,11 @@ class Part:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nobody knows what is left to ask: its ledger cannot be read. A request costs at least 1."""
+        """Whether the ledger cannot be read, so that it is unknown what is left to request: a request of weight 0."""
         return any(one.weight == 0 for one in self.slices)
 
     def facts(self) -> dict[str, Any]:
-        """The fields of plans and reports that say which series it is."""
+        """The fields of plans and reports that identify the series."""
         wanted = self.wanted
         start, end = (no_time(), no_time()) if self.window is None else map(from_seconds, self.window)
         return {
@@ -135,16 +135,16 @@ class Part:
 
 @dataclass(frozen=True, repr=False)
 class Piece:
-    """A part of a universe's plan that a process does by itself: some requests of one series, the oldest left first.
+    """A part of a universe's plan for one process: some consecutive requests of one series.
 
-    It can be pickled, and holds neither a key nor a client nor an open file: a few hundred bytes.
+    It can be pickled, has a few hundred bytes, and holds neither a key nor a client nor an open file.
 
     Attributes:
         series: Place of its series in the plan's ``series``.
         wanted: The series, as the arguments of ``archive.sync``.
         start: First bucket start of its window, Unix seconds.
         end: End of its window, exclusive, Unix seconds.
-        requests: Requests of it, by the plan.
+        requests: Its requests, by the plan.
         weight: Their summed weight.
     """
 
@@ -157,15 +157,15 @@ class Piece:
 
     @classmethod
     def of(cls, series: int, part: Part, slices: Sequence[Slice]) -> "Piece":
-        """Some requests of a series, which follow each other."""
+        """Some consecutive requests of a series."""
         weight = sum(one.weight for one in slices)
         return cls(series, part.wanted, slices[0].start, slices[-1].end, len(slices), weight)
 
     def query(self, now: float, tier: str | None) -> _engine.Query | None:
-        """What it asks at a moment, Unix seconds; None where nothing of it can be asked any more.
+        """Its query at ``now`` (Unix seconds); None if nothing of it can be requested any more.
 
-        "The last so many days" begin where the tier's history does by then: a run may take hours, and what has left the
-        history meanwhile would be refused.
+        A ``period`` begins no earlier than the tier's history at that time: a run may take hours, and what is
+        before the history wall by then would be refused.
         """
         first = query_of(self.wanted).first_in_history(now, tier)
         start = self.start if first is None else max(self.start, first)
@@ -174,15 +174,15 @@ class Piece:
     def sync(self, client: "ClientLike", archive: ArchiveLike) -> "PieceReport":
         """Downloads what an archive still lacks of the piece.
 
-        Several processes may do pieces of one plan at once, and one piece twice: whoever comes second finds it there,
-        and pays nothing. A piece whose process was killed is done again by another one.
+        Several processes may run pieces of one plan at once, and one piece twice: the second finds it in the archive,
+        and pays nothing. If a process is killed, another one can run its piece again.
 
         Args:
             client: A :class:`~marketpoints.Client` of this process.
             archive: The :class:`~marketpoints.Archive`, the same for all pieces.
 
         Returns:
-            What came of it. Errors of the package are in it and not raised.
+            The piece's report. Errors of the package are in it and not raised.
         """
         return sync_piece(self, client, archive._engine)
 
@@ -195,20 +195,20 @@ class Piece:
 
 @dataclass(frozen=True)
 class PieceReport:
-    """What came of a piece of a plan.
+    """The result of a piece of a plan.
 
     Attributes:
         series: Place of its series in the plan's ``series``.
         planned: Requests that it had by the plan.
-        status: ``kept``, ``refused`` or ``failed``.
-        requests: Requests that brought an answer; none where somebody else had asked already.
+        status: ``kept`` (archived), ``refused`` or ``failed``.
+        requests: Requests that brought an answer; none if another process had downloaded the piece already.
         weight: Their summed weight.
-        rows: Rows that were kept.
-        reason: Why it was refused or failed; empty where it was not.
-        ends: Why no other piece would fare better, where it is so: the key is wrong, the day's weight is spent, nothing
-            can be written.
-        error: The error, where the service does not know the key.
-        budget: What was left of the budget; None where that is not known.
+        rows: Archived rows.
+        reason: Why it was refused or failed; else empty.
+        ends: Why all other pieces would fail too: the key is wrong, the daily cap is spent, nothing can be written;
+            else empty.
+        error: The error, if the service does not know the key.
+        budget: What was left of the budget; None if that is not known.
     """
 
     series: int
@@ -227,14 +227,14 @@ class PieceReport:
 
 
 def kept(piece: Piece, reports: Iterable[tuple[str, Mapping[str, Any]]] | None) -> PieceReport:
-    """A piece brought an answer, or had nothing to ask."""
+    """The report of a piece that is archived, or that had nothing to request."""
     counts = [about for _, about in reports or ()]
     sums = {name: sum(about[name] for about in counts) for name in ("requests", "weight", "rows")}
     return PieceReport(piece.series, piece.requests, **sums)
 
 
 def failed(piece: Piece, error: Error, progress: Sequence[int]) -> PieceReport:
-    """A piece failed beyond the client's retries, after so many requests, their weight and rows."""
+    """The report of a piece that failed beyond the client's retries; ``progress`` is requests, weight and rows."""
     parts = [error, *(error.failures or ())]
     refused = any(isinstance(part, (InvalidRequest, TierError)) for part in parts)
     wrong_key = [part for part in parts if isinstance(part, AuthenticationError)]
@@ -257,7 +257,7 @@ def failed(piece: Piece, error: Error, progress: Sequence[int]) -> PieceReport:
 def sync_piece(
     piece: Piece, client: "ClientLike", archive: _engine.Archive, on_progress: ProgressCallback | None = None
 ) -> PieceReport:
-    """Does a piece with a client that waits; ``on_progress`` is what the engine calls meanwhile."""
+    """Runs a piece with a blocking client; the engine calls ``on_progress`` meanwhile."""
     live, totals = client._live, RunningTotals(on_progress)
     try:
         query = piece.query(live.now(), client.tier)
@@ -267,14 +267,14 @@ def sync_piece(
 
 
 def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
-    """How many rows an archive has of each series; 0 of one that cannot be asked."""
+    """How many rows an archive has of each series; 0 for one that cannot be requested."""
     counts = [0] * len(parts)
     try:
         asked = [(place, query_of(part.wanted)) for place, part in enumerate(parts) if part.window is not None]
         rows = {one["key"]: one["rows"] for one in archive.contents()[0]}
         keys = archive.keys([query for _, query in asked])
     except ArchiveError:
-        # A ledger that cannot be read is reported by verify(); what it has is not known.
+        # verify() reports a ledger that cannot be read; its number of rows is not known.
         return [1] * len(parts)
     for (place, _), key in zip(asked, keys, strict=True):
         counts[place] = rows.get(key or "", 0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Budget", "Plan", "PlannedRequest", "Usage"]
 
 Record = TypeVar("Record")
-#: What a budget shows at a glance: without the burst, more left than the limit would look wrong.
+#: Fields in a budget's repr: without the burst, more left than the limit would look wrong.
 SHOWN = ("limit", "burst", "remaining", "used", "reset")
 
 
@@ -56,7 +56,7 @@ class Usage(TypedRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Budget(TypedRecord):
-    """The budget as the client's own bucket sees it, brought up to date by every answer's headers (section 8.5).
+    """The budget of the client's own bucket, corrected by every answer's headers (section 8.5).
 
     Attributes:
         limit: Weight per minute.
@@ -64,7 +64,7 @@ class Budget(TypedRecord):
         used: Weight spent in the last minute.
         reset: When the bucket is full again, ``datetime64[ns]`` in UTC, by the client's clock (``clock=``): that of the
             service, for a client that :meth:`LocalService.client` made, so that it agrees with :class:`Usage`.
-        burst: Most weight that can be left: what the full bucket holds.
+        burst: Most weight that can be left: the size of the bucket.
     """
 
     limit: int
@@ -76,7 +76,7 @@ class Budget(TypedRecord):
     SHOWN: ClassVar[tuple[str, ...]] = SHOWN
 
     def _wait(self, weight: int) -> float:
-        """Seconds until the budget at hand has let a weight pass; 0 where it fits, or where no limit is known."""
+        """Seconds until the budget allows a weight; 0 if it does now, or if no limit is known."""
         return max(0, weight - self.remaining) / self.limit * 60 if self.limit else 0.0
 
     def _facts(self) -> dict[str, str]:
@@ -87,12 +87,12 @@ class Budget(TypedRecord):
 
 
 def left(budget: Budget | Usage) -> str:
-    """What is left of the most that there can be, as a bar in HTML."""
+    """The part of the burst that is left, as a bar in HTML."""
     return meter(budget.remaining / budget.burst, "weight left") if budget.burst else ""
 
 
 def rate(budget: Budget | Usage, seconds: int = 60) -> str:
-    """What refills, and what can be saved up."""
+    """Rate and burst in words."""
     window = "a minute" if seconds == 60 else f"in {seconds} s"
     return f"{budget.limit:,} {window}, burst {budget.burst:,}"
 
@@ -102,11 +102,11 @@ class PlannedRequest(TypedRecord):
     """One request of a plan.
 
     Attributes:
-        url: The whole URL; the key is not in it.
+        url: The full URL, without the key.
         weight: What it costs (section 8.2).
-        points: How many buckets its window holds.
-        start: First bucket start, ``datetime64[ns]`` in UTC; NaT for what has no points.
-        end: End of the window, exclusive, ``datetime64[ns]`` in UTC; NaT for what has no points.
+        points: Number of buckets in its window.
+        start: First bucket start, ``datetime64[ns]`` in UTC; NaT for a request without points.
+        end: End of the window, exclusive, ``datetime64[ns]`` in UTC; NaT for a request without points.
     """
 
     url: str
@@ -118,16 +118,16 @@ class PlannedRequest(TypedRecord):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a call would send, and what that costs.
+    """What a call would send, and its cost.
 
     Attributes:
         requests: The requests in the order of their windows.
         weight: Summed weight.
         points: Summed buckets.
-        eta: Seconds that the budget at hand makes the call wait; 0 when it fits.
-        eta_by_tier: Seconds that each tier's budget would make it wait, starting from a full bucket, by the tier's
-            name; None where the tier does not allow the call (sections 5 and 8.1).
-        refused_by_tier: Why a tier does not allow it, by its name; only those that do not.
+        eta: Seconds that the call waits with the current budget; 0 if it need not wait.
+        eta_by_tier: Seconds that it would wait on each tier, from a full bucket, by the tier's
+            name; None if the tier does not allow the call (sections 5 and 8.1).
+        refused_by_tier: Why a tier does not allow it, by the tier's name; only those that do not.
     """
 
     requests: tuple[PlannedRequest, ...]
@@ -160,7 +160,7 @@ class Plan:
         }
 
     def tiers(self) -> list[str]:
-        """What each tier would take, in words."""
+        """Each tier's wait, in words."""
         waits = self.eta_by_tier.items()
         return [f"{tier} {'refuses' if eta is None else f'{eta:,.0f} s'}" for tier, eta in waits]
 
@@ -187,10 +187,10 @@ def _planned(request: _engine.PlannedRequest) -> PlannedRequest:
 
 
 def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
-    """A :class:`Usage` or :class:`Budget` from the engine's dictionary; what it leaves out is 0, a time NaT.
+    """A :class:`Usage` or :class:`Budget` from the engine's dictionary; a missing number is 0, a missing time NaT.
 
     Raises:
-        InvalidRequest: The dictionary holds something else than numbers.
+        InvalidRequest: The dictionary holds something other than numbers.
     """
     try:
         counts: dict[str, Any] = {one.name: int(record.get(one.name, 0)) for one in fields(kind)}  # type: ignore[arg-type]
@@ -200,5 +200,5 @@ def numbers(record: Mapping[str, int], kind: type[Record]) -> Record:
 
 
 def when(seconds: float) -> str:
-    """A reset time as people read it."""
+    """A reset time as text."""
     return f"{iso(seconds)} UTC"

@@ -1,4 +1,4 @@
-"""What a local service was asked, as records to assert on."""
+"""Requests to a local service, as records to assert on."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ MOST_LISTED = 20
 class RequestQuery(Mapping[str, str]):
     """The parameters of a request by their wire names, decoded; ``str(query)`` is the text as it was sent.
 
-    A parameter may come several times, as ``exchange`` does: :meth:`all` has each value, ``query[name]`` the first. A
-    query equals a mapping of texts, and of lists of texts for what came several times:
+    A parameter may be repeated, as ``exchange`` is: :meth:`all` has each value, ``query[name]`` the first. A
+    query equals a mapping of texts, with lists of texts for repeated parameters:
     ``request.query == {"type": "TRADE_AGG", "exchange": ["BYBIT", "BITMEX"], "interval": "HOUR", …}``.
     """
 
@@ -35,11 +35,11 @@ class RequestQuery(Mapping[str, str]):
             self._values[name] = (*self._values.get(name, ()), value)
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Every value of a parameter, in the order in which they came; none where it did not come."""
+        """Every value of a parameter, in order; none if it is absent."""
         return self._values.get(name, ())
 
     def plain(self) -> dict[str, str | list[str]]:
-        """A plain dictionary: a text for each parameter, a list of texts for one that came several times."""
+        """A plain dictionary: a text for each parameter, a list of texts for a repeated one."""
         return {name: values[0] if len(values) == 1 else list(values) for name, values in self._values.items()}
 
     def __getitem__(self, name: str) -> str:
@@ -73,16 +73,16 @@ class RequestQuery(Mapping[str, str]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ServiceRequest(TypedRecord):
-    """A request that a :class:`~marketpoints.LocalService` answered. Where a key stood in it, it reads ``[key]``.
+    """A request that a :class:`~marketpoints.LocalService` answered. Keys in it read ``[key]``.
 
     Attributes:
-        time: When it came by the service's clock, ``datetime64[ns]`` in UTC.
+        time: When it arrived by the service's clock, ``datetime64[ns]`` in UTC.
         method: HTTP method.
         path: Path, such as ``/v1/points``, as it was sent.
         query: The parameters.
         status: HTTP status of the answer; 101 where a stream was opened, 0 where a fault closed the connection.
-        weight: Weight that was charged; what is refused or fails costs nothing.
-        tier: What the key may do: ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``; empty without
+        weight: Weight that was charged; a refused or failed request costs nothing.
+        tier: Tier of the key: ``free``, ``basic``, ``standard``, ``advanced`` or ``unlimited``; empty without
             a known key.
         key: Name of the key (:attr:`LocalService.keys`), never the key; empty without a known one.
         bytes: Length of the answer's body.
@@ -118,7 +118,7 @@ def journal(rows: Sequence[tuple[int, str, str, int, int, str, str, int, int]]) 
 
 
 def last(requests: Sequence[ServiceRequest]) -> tuple[int, list[str]]:
-    """The last of many requests, a line for each; and, first, how many came before them."""
+    """The number of requests before the last ones, and a line for each of the last ones."""
     return max(0, len(requests) - MOST_LISTED), [str(one) for one in requests[-MOST_LISTED:]]
 
 

@@ -1,4 +1,4 @@
-"""Typed records, alone and in sequence, and plain tables: all with frames, a short repr and a card."""
+"""Typed records, sequences of them, and plain tables: all with frames, a short repr and a card."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ class Form(NamedTuple):
     """How fields of one annotation are handled.
 
     Attributes:
-        kind: How they stand in a frame.
-        read: From what the engine hands over; None keeps it, and a value that cannot be held is None.
+        kind: Their kind in a frame.
+        read: Converts the engine's value, to None if the field cannot hold it; without ``read`` the value is unchanged.
     """
 
     kind: Kind
@@ -43,7 +43,7 @@ def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
     return array
 
 
-#: The annotations of records' fields; beside them are those of records within records.
+#: The annotations of records' fields, without those of records within records.
 FORMS: dict[Any, Form] = {
     str: Form("text"),
     str | None: Form("text"),
@@ -62,7 +62,7 @@ FORMS: dict[Any, Form] = {
 class TypedRecord(RecordFrames):
     """A record with frames of one row. Records are equal when their fields are, arrays by value."""
 
-    #: The fields that the short repr and the card show; none is all of them.
+    #: The fields that the short repr and the card show; empty for all of them.
     SHOWN: ClassVar[tuple[str, ...]] = ()
 
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
@@ -96,7 +96,7 @@ class TypedRecord(RecordFrames):
     def __setstate__(self, state: dict[str, Any]) -> None:
         for value in state.values():
             if getattr(value, "ndim", 0):
-                value.flags.writeable = False  # a copied or unpickled array is as read-only as the first one
+                value.flags.writeable = False  # also after copying or unpickling
         self.__dict__.update(state)
 
 
@@ -124,7 +124,7 @@ class Records(Items[Record], RecordFrames, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
     def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
-        """Records of a kind; the kind gives the frame of none its columns."""
+        """Records of a kind, which names the columns of an empty frame."""
         self._items = tuple(records)
         self._kind = kind or (type(self._items[0]) if self._items else None)
 
@@ -152,7 +152,7 @@ class Records(Items[Record], RecordFrames, Generic[Record]):
         return card(f"{len(self):,} × {self._name()}", {}, _ends(names, rows, len(self)))
 
     def plot(self, *, ax: Any = None) -> Any:
-        """Draws a leaderboard, positions, categories or outcomes; of many the 25 of the largest amounts.
+        """Draws a leaderboard, positions, categories or outcomes; of many records the 25 with the largest amounts.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
@@ -162,7 +162,7 @@ class Records(Items[Record], RecordFrames, Generic[Record]):
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
-            SelectionError: There is no picture of such records.
+            SelectionError: There is no plot of such records.
         """
         from .. import plots
 
@@ -209,7 +209,7 @@ class Table(RecordFrames, Mapping[str, "npt.NDArray[Any]"]):
         return hash(tuple(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """There is no one array: NumPy and pandas are told so.
+        """Refuses a conversion to one array by NumPy or pandas.
 
         Raises:
             SelectionError: Always; the message says what to do instead.
@@ -238,7 +238,7 @@ class Table(RecordFrames, Mapping[str, "npt.NDArray[Any]"]):
 
 
 def _shown(kind: Any) -> list[str]:
-    """The fields of a record that a table on the screen has."""
+    """The fields of a record in a displayed table."""
     return [] if kind is None else list(getattr(kind, "SHOWN", ()) or (one.name for one in fields(kind)))
 
 
@@ -256,9 +256,9 @@ def record(kind: Callable[..., Record], sent: Mapping[str, Any], named: Callable
     """A record of a kind from its fields by wire name.
 
     Args:
-        kind: The record's class, with a field ``extra`` for what it does not know, and for what it cannot hold.
-        sent: The fields, as the engine hands them over.
-        named: From a wire name to an attribute's.
+        kind: The record's class, with a field ``extra`` for unknown fields and for values that it cannot hold.
+        sent: The fields from the engine.
+        named: Converts a wire name to an attribute's.
     """
     fields_of: Any = kind
     readers = _readers(fields_of, named)
@@ -277,7 +277,7 @@ def record(kind: Callable[..., Record], sent: Mapping[str, Any], named: Callable
 
 @cache
 def _readers(kind: Any, named: Callable[[str], str]) -> dict[str, Callable[[Any], Any] | None]:
-    """How each field of a kind of records is read, by attribute name: as its annotation says, or its own ``read``."""
+    """How each field of a kind of records is read, by attribute name: its own ``read``, else that of its annotation."""
     return {one.name: _reader(one, named) for one in fields(kind) if one.name != "extra"}
 
 
@@ -305,7 +305,7 @@ def _kind(annotation: Any) -> Kind:
 
 
 def _plain(value: Any) -> Any:
-    """A field as frames hold it: records within a record are lists of dictionaries."""
+    """A field for frames: records within a record become lists of dictionaries."""
     return value._rows() if isinstance(value, Records) else value
 
 

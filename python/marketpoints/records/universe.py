@@ -1,4 +1,4 @@
-"""What a universe will cost, and what became of it."""
+"""Plans and reports of universes."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SeriesPlan", "SeriesReport", "UniversePlan", "UniverseReport", "duration_words", "report_of", "size_words"]
 
-#: What a report sums up.
+#: Fields that a report sums up.
 TOTALS = ("requests", "weight", "rows")
-#: Lines of refused and failed series that a repr spells out.
+#: Most refused and failed series that a repr lists.
 SHOWN = 10
 
 
@@ -36,9 +36,9 @@ class SeriesRecord(TypedRecord):
         coin: Base asset; empty where none was named.
         interval: Short name of the interval.
         parameters: The other parameters, as they were given.
-        start: First bucket start of the window, ``datetime64[ns]`` in UTC; NaT for a series that cannot be asked.
+        start: First bucket start of the window, ``datetime64[ns]`` in UTC; NaT for a series that cannot be requested.
         end: End of its closed buckets, exclusive, ``datetime64[ns]`` in UTC.
-        status: How it stands.
+        status: Its status.
         requests: Requests.
         weight: Their summed weight.
     """
@@ -65,9 +65,9 @@ class SeriesPlan(SeriesRecord):
     """What a series of a universe will cost.
 
     Attributes:
-        points: Buckets that its requests ask.
-        bytes: What these will take on disk, estimated.
-        reason: Why it is refused; empty where it is not.
+        points: Buckets in its requests.
+        bytes: Estimate of their size on disk.
+        reason: Why it is refused; else empty.
     """
 
     points: int
@@ -79,11 +79,11 @@ class SeriesPlan(SeriesRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesReport(SeriesRecord):
-    """What became of a series of a universe.
+    """The outcome of a series of a universe.
 
     Attributes:
-        rows: Rows that this run kept.
-        reason: Why it was refused or failed, or that nothing of it has closed yet; else empty.
+        rows: Rows that this run archived.
+        reason: Why it was refused or failed, or that no bucket of it has closed yet; else empty.
     """
 
     rows: int
@@ -93,7 +93,7 @@ class SeriesReport(SeriesRecord):
 
 
 class SeriesTable:
-    """What plans and reports of universes share: their series as a table, as JSON, and in words."""
+    """Base of plans and reports of universes: their series as a table, as JSON, and in words."""
 
     #: Every status that a series may have.
     STATUSES: ClassVar[tuple[str, ...]] = ()
@@ -101,7 +101,7 @@ class SeriesTable:
     series: Records[Any]
 
     def to_pandas(self) -> Any:
-        """A pandas ``DataFrame``: one row a series.
+        """A pandas ``DataFrame``: one row for each series.
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -109,7 +109,7 @@ class SeriesTable:
         return self.series.to_pandas()
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The whole as JSON: totals, then ``series``; times are ISO 8601 in UTC, null where there is none."""
+        """Everything as JSON: totals, then ``series``; times are ISO 8601 in UTC, null where there is none."""
         return json.dumps(self._plain(), indent=indent, ensure_ascii=False)
 
     def _plain(self) -> dict[str, Any]:
@@ -150,21 +150,21 @@ class SeriesTable:
 
 @dataclass(frozen=True, repr=False)
 class UniversePlan(SeriesTable):
-    """What a universe would send and cost. False where nothing is left to ask.
+    """What a universe would send and cost. False if nothing is left to request.
 
     Attributes:
-        series: What each series will cost: ``status`` is ``planned``, ``kept`` (nothing is left to ask) or ``refused``.
-        requests: Requests of all.
+        series: The plan of each series: ``status`` is ``planned``, ``kept`` (all of it is archived) or ``refused``.
+        requests: Number of all requests.
         weight: Their summed weight.
-        points: Buckets that they ask.
-        bytes: What these will take on disk: as this archive's files of the type and interval do, or, without any, as
-            those of one market of the demo do. An estimate.
-        eta: Seconds that the budget at hand makes it wait; 0 where it is not known.
+        points: Buckets in them.
+        bytes: Estimate of their size on disk: from this archive's files of the type and interval, or, without any,
+            from those of one demo market.
+        eta: Seconds to wait with the current budget; 0 if it is not known.
         requests_by_tier: Requests that each tier would send for the series that it allows, by the tier's name: a
-            smaller bucket takes smaller requests.
+            smaller bucket needs smaller requests.
         weight_by_tier: What each tier would spend on them.
-        bytes_by_tier: What they would take on disk, estimated as ``bytes``.
-        eta_by_tier: Seconds that each tier would take for them, from a full bucket: with a cap on a day's weight, days.
+        bytes_by_tier: Their size on disk, estimated as ``bytes``.
+        eta_by_tier: Seconds that each tier would take for them, from a full bucket; with a daily cap, days.
         refused_by_tier: How many series each tier does not allow.
     """
 
@@ -188,7 +188,7 @@ class UniversePlan(SeriesTable):
 
     @property
     def refused(self) -> Records[SeriesPlan]:
-        """The series that are not asked, each with its reason."""
+        """The series that are not requested, each with its reason."""
         return self._with_status("refused")
 
     def _facts(self) -> dict[str, str]:
@@ -202,13 +202,13 @@ class UniversePlan(SeriesTable):
         }
 
     def pieces(self, requests: int | None = None) -> list[Piece]:
-        """What is left to ask as pieces that processes do by themselves: each small, and picklable.
+        """What is left to request, as small, picklable pieces for other processes.
 
-        :meth:`Piece.sync` does one. An archive lets one writer at a time write a series: of several pieces of one, do
-        the oldest first and one at a time, or they wait for each other.
+        :meth:`Piece.sync` runs one. An archive lets one writer at a time write a series: run several pieces of one
+        series one at a time, the oldest first, or they wait for each other.
 
         Args:
-            requests: Most requests of a piece; None makes one piece of each series, whatever it asks.
+            requests: Most requests of a piece; None makes one piece of each series, however many requests it has.
 
         Raises:
             InvalidRequest: ``requests`` is no whole number above 0.
@@ -222,32 +222,32 @@ class UniversePlan(SeriesTable):
         return pieces
 
     def report(self, reports: Iterable[PieceReport], archive: ArchiveLike, *, seconds: float = 0.0) -> "UniverseReport":
-        """What became of the universe, by what came of its pieces.
+        """The universe's report from the reports of its pieces.
 
         Args:
-            reports: What :meth:`Piece.sync` returned of the pieces; those of which there is none are ``failed``.
-            archive: The :class:`~marketpoints.Archive` that they were kept in.
+            reports: What :meth:`Piece.sync` returned for the pieces; a series that lacks one is ``failed``.
+            archive: The :class:`~marketpoints.Archive` that they were written to.
             seconds: How long it took.
         """
         return report_of(self._parts, list(reports), rows_kept(archive._engine, self._parts), seconds, "not sent")
 
     def tiers(self) -> list[str]:
-        """What each tier would take, in words."""
+        """Each tier's wait, in words."""
         refused = {tier: f", {count:,} refused" for tier, count in self.refused_by_tier.items()}
         return [f"{tier} {duration_words(eta)}{refused.get(tier, '')}" for tier, eta in self.eta_by_tier.items()]
 
 
 @dataclass(frozen=True, repr=False)
 class UniverseReport(SeriesTable):
-    """What became of a universe. True where every series is complete or empty.
+    """The outcome of a universe. True if every series is complete or empty.
 
     Attributes:
-        series: What became of each: ``status`` is ``complete`` (all closed buckets of its window are kept), ``empty``
-            (so too, and the service has not one row of it), ``refused`` (never sent, or refused by the service: another
-            start would not help) or ``failed`` (what arrived is kept, another start asks the rest).
+        series: The outcome of each: ``status`` is ``complete`` (all closed buckets of its window are archived),
+            ``empty`` (the same, and the service has no row of it), ``refused`` (never sent, or refused by the service:
+            another run would not help) or ``failed`` (what arrived is archived, another run requests the rest).
         requests: Requests that brought an answer.
         weight: Their summed weight.
-        rows: Rows that were kept.
+        rows: Archived rows.
         seconds: How long it took.
     """
 
@@ -264,12 +264,12 @@ class UniverseReport(SeriesTable):
 
     @property
     def complete(self) -> Records[SeriesReport]:
-        """The series of which all closed buckets of the window are kept."""
+        """The series of which all closed buckets of the window are archived."""
         return self._with_status("complete")
 
     @property
     def empty(self) -> Records[SeriesReport]:
-        """Those that were asked in full and have no row."""
+        """Those that were downloaded in full and have no row."""
         return self._with_status("empty")
 
     @property
@@ -279,7 +279,7 @@ class UniverseReport(SeriesTable):
 
     @property
     def failed(self) -> Records[SeriesReport]:
-        """Those of which something is missing still."""
+        """Those of which something is still missing."""
         return self._with_status("failed")
 
     def _facts(self) -> dict[str, str]:
@@ -290,7 +290,7 @@ class UniverseReport(SeriesTable):
 def report_of(
     parts: Sequence[Part], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
 ) -> UniverseReport:
-    """What became of every series, of which an archive has so many rows; ``why_not`` something was not sent."""
+    """The report of every series, given its rows in the archive; ``why_not`` says why requests were not sent."""
     of_series: list[list[PieceReport]] = [[] for _ in parts]
     for piece in pieces:
         of_series[piece.series].append(piece)
@@ -313,7 +313,7 @@ def report_of(
 
 
 def duration_words(seconds: float) -> str:
-    """A length of time as people read it."""
+    """A length of time in words."""
     for length, unit in ((DAY, "d"), (HOUR, "h"), (MINUTE, "min")):
         if seconds >= 2 * length:
             return f"{seconds / length:,.1f} {unit}"
@@ -321,7 +321,7 @@ def duration_words(seconds: float) -> str:
 
 
 def size_words(count: int) -> str:
-    """A number of bytes as people read it."""
+    """A number of bytes in words."""
     for size, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= size:
             return f"{count / size:,.1f} {unit}"

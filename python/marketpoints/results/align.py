@@ -31,27 +31,28 @@ def align(
     """Joins series of any types and intervals on what was known at each row of the first.
 
     A row counts from the moment its values are known (:attr:`Series.known_at`): a bucket from its end, a market profile
-    from its ``period_end``, token supply from its stamp. A funding rate is in the bucket in which it was paid, and a
-    predicted one in that in which it was published: both are known when that bucket ends. A row of ``left`` gets of
-    every other series the latest row that was known by then, and NaN (NaT, None) where that is older than ``max_age``.
+    from its ``period_end``, token supply from its timestamp. A funding rate is in the bucket in which it was paid, a
+    predicted one in that in which it was published: both are known when that bucket ends. A row of ``left`` gets, from
+    every other series, the latest row known by then, and NaN (NaT, None) where that is older than ``max_age``.
 
     Args:
         left: Gives the rows: a series, or moments (datetime64, ascending) without columns of their own.
-        others: Series; of a set each. What has several values a row (levels, lists) is left out.
-        max_age: How old a value may be, counted from when it was known: a period as of :meth:`Client.points`, or one
-            for each of ``others``. None is one bucket of the series itself: one that went silent turns NaN, not stale.
+        others: Series, or sets of which each series is joined. Columns with several values a row (levels, lists) are
+            left out.
+        max_age: How old a value may be, counted from when it was known: a period as in :meth:`Client.points`, or one
+            for each of ``others``. None is one bucket of the series itself: without new rows it turns NaN, not stale.
         as_frame: ``"pandas"``, ``"polars"`` or ``"arrow"``.
 
     Returns:
         A frame with a row for each of ``left``. ``known_at`` (the index in pandas) is when that row was known, ``time``
-        the start of its bucket; both UTC. Columns of several series that have the same name are told apart by what
+        the start of its bucket; both UTC. Columns of several series with the same name get a suffix of what
         differs between them: ``close_ETHUSDT``, ``open_1h``, ``open_open_interest``. The first keeps the plain name;
         of several series of one set none does: ``liquidations_BUY``, ``liquidations_SELL``.
 
     Raises:
-        InvalidRequest: An argument cannot be right.
+        InvalidRequest: An argument is invalid.
         SelectionError: ``left`` is a set of several series; a series has price levels alone, several rows a time
-            (token supply by chain), or buckets of no known length.
+            (token supply by chain), or buckets of unknown length.
         MissingDependencyError: The frames' package is not installed.
     """
     if as_frame not in LIBRARIES:
@@ -66,7 +67,7 @@ def align(
         if one.columns and not held:
             raise SelectionError(f"{one.id}: price levels have no one value a row; join what you make of them")
     given = len(every) - len(series)
-    # In which order a set's series come is the service's chance: none of them has the plain name.
+    # The service sends a set's series in no fixed order: none of them gets the plain name.
     alone = [len(each) == 1 for each in joined for _ in each]
     apart = {given + place for place, one in enumerate(alone) if not one}
     named = wide.names([one.id for one in every], plain, apart=apart)
@@ -78,11 +79,11 @@ def align(
 
 
 def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[Any]:
-    """The columns' values at each moment, of the latest row that was known by then."""
+    """The columns' values at each moment, from the latest row known by then."""
     import numpy as np
 
     join = (moments.view("int64"), known.view("int64"), age)
-    # Numbers are taken as rows are found; nothing else needs to know where they are.
+    # Numbers are gathered while rows are found; only other columns need the rows' places.
     places = None if all(map(wide.is_number, columns)) else _engine.latest_known(*join)
     return [
         _engine.latest_values(*join, np.ascontiguousarray(values, dtype=np.float64))
@@ -93,13 +94,13 @@ def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[
 
 
 def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
-    """When the rows are known, when their buckets start, and the series that they are of."""
+    """When the rows are known, when their buckets start, and the series of the rows."""
     import numpy as np
 
     if isinstance(left, (Series, SeriesSet)):
         (own,) = _each(left) if len(_each(left)) == 1 else _refuse_several(left)
         return np.ascontiguousarray(_ascending(own)), own.timestamps, own
-    # Of an index, or of a series: NumPy has no zones, and warns of them.
+    # A pandas index or series may have a zone: NumPy has none, and warns.
     zoned = getattr(left, "dt", left)
     if getattr(zoned, "tz", None) is not None:
         left = zoned.tz_convert(None)
@@ -114,23 +115,23 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         raise InvalidRequest(NOT_MOMENTS)
     copy = _copy(given)
     if given is moments:
-        return copy, None, None  # a frame's own, whatever becomes of theirs
-    # What ascends lies between its ends.
+        return copy, None, None  # later changes of the caller's array do not reach the frame
+    # Ascending values lie between the first and the last.
     ends = [0, -1] if len(given) else []
     if (moments[ends].astype("datetime64[s]") != given[ends].astype("datetime64[s]")).any():
-        raise InvalidRequest("left: moments beyond the years 1677 to 2262 cannot be told in nanoseconds")
+        raise InvalidRequest("left: moments beyond the years 1677 to 2262 do not fit in nanoseconds")
     return moments, None, None
 
 
 def _copy(given: "npt.NDArray[np.datetime64]") -> "npt.NDArray[np.datetime64]":
-    """A copy of moments, of their own unit.
+    """A copy of moments, in their own unit.
 
     Raises:
         InvalidRequest: They do not ascend, or one is NaT.
     """
     import numpy as np
 
-    # As whole numbers, whatever their unit; there NaT is the least.
+    # As integers, whatever their unit: NaT is the smallest.
     copy = _engine.copy_of_ascending(np.ascontiguousarray(given).view("int64"))
     if copy is None:
         raise InvalidRequest(NOT_MOMENTS)
@@ -168,7 +169,7 @@ def _max_ages(max_age: Any, others: Sequence[Any]) -> list[int]:
 
 
 def _ascending(one: Series) -> "npt.NDArray[np.datetime64]":
-    """When each row is known, ascending and each but once."""
+    """When each row is known, strictly ascending."""
     import numpy as np
 
     known = np.ascontiguousarray(one.known_at)

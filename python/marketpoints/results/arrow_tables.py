@@ -1,4 +1,4 @@
-"""Results as Arrow tables of the engine, for everyone who reads Arrow; numbers share memory with NumPy's arrays."""
+"""Results as the engine's Arrow tables; numbers share memory with NumPy's arrays."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -25,26 +25,26 @@ __all__ = [
     "usd_of",
 ]
 
-#: What the values of a column are: text, int, float, truth, time, texts, numbers, json, any, or records of these.
+#: Type of a column's values: text, int, float, truth, time, texts, numbers, json, any, or records of these.
 Kind: TypeAlias = "str | Mapping[str, Kind]"
 #: Kind and values of each column.
 Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
 #: A series as a table: the time of each of its rows, and its columns by name.
 Flat: TypeAlias = tuple[Any, Mapping[str, Any]]
-#: A column as the engine takes it: its name, the kind of its values, and these.
+#: A column as the engine takes it: name, kind and values.
 Described: TypeAlias = tuple[str, str, Any]
 #: Names of the sides of a book, by code; -1 is neither.
 SIDES = ("bid", "ask")
-# Columns that tell the series of a long frame apart: name in the frame, field of the identity.
+# Columns that identify the series of a long frame: name in the frame, field of the identity.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
-# Labels that are written as codes: of more, polars gets texts and casts them itself.
+# Most labels that are written as codes; with more, polars gets texts and casts them itself.
 MOST_CODED = 256
 
 
 class Dated:
-    """A series whose frame tells of each row when it was known and asked: ``known_at`` and ``asked_at``, UTC.
+    """A series whose frame has, for each row, when it was known and requested: ``known_at`` and ``asked_at``, UTC.
 
-    Feature stores go by both: a row counts from ``known_at``, and one that was asked later is a later version of it.
+    Feature stores need both: a row is valid from ``known_at``, and one with a later ``asked_at`` is a later version.
     """
 
     def __init__(self, series: DatedFrameSource) -> None:
@@ -52,7 +52,7 @@ class Dated:
         self.id, self.usd = series.id, series.usd
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """As of the series, with both times before its columns."""
+        """The series' table, with both times before its columns."""
         import numpy as np
 
         times, columns = self._series.flat(label)
@@ -66,7 +66,7 @@ def series_table(every: Sequence[FrameSource], label: Label = "left") -> _engine
 
     Args:
         every: The series.
-        label: Which end of its bucket a row is stamped with.
+        label: The end of the bucket that is a row's time.
     """
     if len(every) > 1:
         flats = [series.flat(label) for series in every]
@@ -82,8 +82,8 @@ def series_table(every: Sequence[FrameSource], label: Label = "left") -> _engine
 def long_table(
     every: Sequence[FrameSource], flats: Sequence[Flat], choices: Mapping[str, Sequence[str]], *, coded: bool
 ) -> _engine.ArrowTable:
-    """Several series below each other; what tells them apart are codes with names, or texts."""
-    # Each part has the names of its codes: with many, texts take less than their number's square.
+    """Several series below each other; the columns that identify them are codes with names, or texts."""
+    # Each part repeats the names of its codes, so many names would take memory by the square of their number.
     names_of = {name: names if coded and len(names) <= MOST_CODED else None for name, names in choices.items()}
     parts = []
     for series, flat in zip(every, flats, strict=True):
@@ -105,7 +105,7 @@ def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
 
 
 def arrow_name(name: str) -> str:
-    """A column's name in Arrow: there a NUL would be its end."""
+    """A column's name in Arrow, where a NUL would end it."""
     return name.replace("\0", r"\x00")
 
 
@@ -119,7 +119,7 @@ def columns_table(name: str, times: Any, columns: Mapping[str, Any]) -> _engine.
 
 
 def records_table(table: Table) -> _engine.ArrowTable:
-    """Columns as an Arrow table. Fields of no fixed form, under ``extra``, become JSON text."""
+    """Columns as an Arrow table. Fields without a fixed type, under ``extra``, become JSON text."""
     return _engine.ArrowTable([_record_values(name, *one) for name, one in table.items()])
 
 
@@ -141,31 +141,31 @@ def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
 
 
 def settled(kind: Kind, values: Sequence[Any]) -> Kind:
-    """A count that came with a fraction makes its column one of doubles: nothing is cut off."""
+    """The kind ``float`` for a column of integers that has a fraction, so that nothing is truncated."""
     fractions = kind == "int" and not hasattr(values, "dtype") and any(isinstance(value, float) for value in values)
     return "float" if fractions else kind
 
 
 def usd_of(every: Sequence[FrameSource]) -> dict[str, bool]:
-    """Whether values are in USD, where that is known and the same of all series."""
+    """Whether values are in USD, if that is known and the same for all series."""
     flags = {series.usd for series in every}
     return {"usd": one} if len(flags) == 1 and (one := flags.pop()) is not None else {}
 
 
 def _metadata(every: Sequence[FrameSource]) -> dict[str, str]:
-    """As :func:`usd_of`, as the texts that Arrow keeps."""
+    """:func:`usd_of` as texts, for Arrow's metadata."""
     return {name: str(value).lower() for name, value in usd_of(every).items()}
 
 
 def choices_of(ids: Sequence[SeriesId], flats: Sequence[Flat]) -> dict[str, list[str]]:
-    """What tells series apart: by the column's name all its labels in the order they come."""
+    """The labels that identify series, in order of appearance, by column name."""
     choices: dict[str, list[str]] = {}
     columns = {name for _, own in flats for name in own}
     by_symbol = all(one.raw_symbol is not None for one in ids)
     for name, part in LABELS.items():
         found = dict.fromkeys(getattr(one, part) for one in ids)
         found.pop(None, None)
-        # A coin tells nothing more where all have a symbol.
+        # A coin is redundant if all have a symbol.
         if found and name not in columns and not (name == "coin" and by_symbol):
             choices[name] = list(found)
     return choices

@@ -1,4 +1,4 @@
-"""Cards of series in notebooks: what it is, window, rows and gaps, a line of values, the first and last rows."""
+"""Cards of series in notebooks: identity, window, rows and gaps, a line of values, the first and last rows."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -13,9 +13,9 @@ from .ragged import cut
 
 __all__ = ["series_card", "set_card", "trend"]
 
-#: What stands for a series, the first that it has.
+#: The column that a card draws: the first of these that the series has.
 FIRST = ("close", "liquidations", "rate_close", "skew", "implied_volatility", "marketcap")
-#: Cards come by themselves: of more rows than these gaps are not counted, of more levels there is no line.
+#: A card must be fast: with more rows gaps are not counted, with more levels there is no line.
 MANY = 5_000_000
 
 
@@ -38,7 +38,7 @@ def set_card(every: Sequence[Any], hints: Sequence[str], paid: Mapping[str, str]
 
 
 def _window(series: Any) -> dict[str, str]:
-    """What was asked for, and how much of it is missing, where that is known."""
+    """The requested window, and how much of it is missing, where that is known."""
     facts: dict[str, str] = {}
     if series.requested is not None:
         start, end = (iso(edge) for edge in series.requested)

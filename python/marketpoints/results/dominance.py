@@ -23,7 +23,7 @@ def altcoin_dominance(supply: Series | SeriesSet) -> "npt.NDArray[np.float64]":
         supply: Token supply of Bitcoin: ``client.token_supply(interval="1d", coin="BTC", …)``, or a set of one such.
 
     Returns:
-        100 − ``marketcap_dominance_percent``, a value a row: float64 (rows,), NaN where the service does not tell.
+        100 − ``marketcap_dominance_percent``, a value a row: float64 (rows,), NaN where the service sends none.
 
     Raises:
         SelectionError: It is a series of something else, or a set of none or several.

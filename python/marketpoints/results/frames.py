@@ -33,12 +33,12 @@ Frame: TypeAlias = Literal["pandas", "polars", "arrow"]
 
 @dataclass(frozen=True)
 class Library:
-    """How one library takes what results hold.
+    """How frames of one library are made.
 
     Attributes:
-        series: Of series and the end of a bucket that stamps a row: the only one's frame, or one long frame.
-        records: Of a table of records.
-        columns: Of the name of the times, the times, and columns of one row a time.
+        series: From series and the end of a bucket that is a row's time: the only one's frame, or one long frame.
+        records: From a table of records.
+        columns: From the name of the times, the times, and columns of one row a time.
     """
 
     series: Callable[..., Any]
@@ -85,7 +85,7 @@ LIBRARIES: Mapping[Frame, Library] = {
 
 
 class Exported(ABC):
-    """What leaves through the Arrow PyCapsule interface: whoever reads Arrow takes it, with pyarrow and without."""
+    """Export by the Arrow PyCapsule interface, which needs no pyarrow."""
 
     __slots__ = ()
 
@@ -96,10 +96,10 @@ class Exported(ABC):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The Arrow C stream of ``to_arrow()``, from the engine: no other package is needed.
 
-        A ``requested_schema`` is checked, and the data keep their own: to cast them is the reader's.
+        A ``requested_schema`` is checked, but the data keep their own schema: casting is up to the reader.
 
         Raises:
-            SelectionError: The requested schema has other columns, or of kinds that these cannot be told as.
+            SelectionError: The requested schema has other columns, or types to which these cannot be cast.
         """
         return self._arrow().__arrow_c_stream__(requested_schema)
 
@@ -122,23 +122,23 @@ class SeriesFrames(Exported):
     ) -> Any:
         """A pandas ``DataFrame``, indexed by ``time`` (tz-aware UTC, ns).
 
-        Of several series it is one long frame with ``side``, ``exchange`` and ``symbol``, of none an empty one.
+        Several series are one long frame with ``side``, ``exchange`` and ``symbol``, none are an empty one.
 
         Args:
-            label: ``"left"`` stamps a row with the start of its bucket, as the service does; ``"right"`` with its end,
+            label: ``"left"`` labels a row with the start of its bucket, as the service does; ``"right"`` with its end,
                 :attr:`Series.closes_at`, when its values are known.
-            copy: False shares the engine's memory where pandas can, and its values are read-only then; True makes
-                values of the frame's own that may be changed in place.
-            pivot: True makes a row a time instead, and a column for each value of each series, named by what tells the
-                series apart: ``volume_BUY``, ``close_ETHUSDT``; NaN where a series has no row of that time.
+            copy: False shares the engine's memory where pandas can; the values are then read-only. True copies them,
+                so that they may be changed in place.
+            pivot: True gives one row for each time, and a column for each value of each series, with what
+                distinguishes the series in its name: ``volume_BUY``, ``close_ETHUSDT``; NaN where a series has no row.
             known_at: Whether the columns begin with ``known_at``, when each row was known (:attr:`Series.known_at`),
-                and :attr:`Series.asked_at`, as feature stores want it; not with ``pivot``.
+                and :attr:`Series.asked_at`, as feature stores need them; not with ``pivot``.
 
         Raises:
             MissingDependencyError: pandas is not installed.
             InvalidRequest: There is no such label.
-            SelectionError: The end is wanted, and the length of a bucket is not known; or ``pivot`` of series that have
-                several values a time.
+            SelectionError: ``label`` is ``"right"`` and the length of a bucket is not known; or ``pivot`` of series
+                that have several values a time.
         """
         return self._frame("pandas", label, pivot, known_at, copy=copy)
 
@@ -171,14 +171,14 @@ class SeriesFrames(Exported):
 
 
 class RecordFrames(Exported):
-    """Frames of whatever tells its columns."""
+    """Frames of records."""
 
     @abstractmethod
     def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
         """Kind and values of each column."""
 
     def to_pandas(self) -> Any:
-        """A pandas ``DataFrame``: one row a record, columns by attribute name.
+        """A pandas ``DataFrame``: one row for each record, columns by attribute name.
 
         Raises:
             MissingDependencyError: pandas is not installed.
@@ -186,7 +186,7 @@ class RecordFrames(Exported):
         return LIBRARIES["pandas"].records(self._table())
 
     def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars; what this version does not know is JSON text in ``extra``.
+        """As :meth:`to_pandas`, for polars; fields that this version does not know are JSON text in ``extra``.
 
         Raises:
             MissingDependencyError: polars is not installed.
@@ -206,7 +206,7 @@ class RecordFrames(Exported):
 
 
 def refuse_as_array(whole: object) -> NoReturn:
-    """What ``numpy.asarray`` and ``pandas.DataFrame`` get of a table that is no one array: a plain error.
+    """Fails plainly when ``numpy.asarray`` or ``pandas.DataFrame`` is called on a table of several columns.
 
     Raises:
         SelectionError: Always.

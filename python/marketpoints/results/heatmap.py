@@ -18,7 +18,7 @@ __all__ = ["Heatmap"]
 class Heatmap(Levels):
     """Price levels per snapshot: :attr:`levels` holds price and volume, float64 (levels, 2).
 
-    Nested and flat answers give the same.
+    Nested and flat answers give equal heatmaps.
     """
 
     LIST = "levels"
@@ -31,11 +31,11 @@ class Heatmap(Levels):
 
     @property
     def split(self) -> "npt.NDArray[np.int64]":
-        """Bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
+        """Number of bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
         return self._columns.array("split")
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """A row a level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
+        """A row for each level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""
         import numpy as np
 
         counts = np.diff(self.offsets)
@@ -50,10 +50,10 @@ class Heatmap(Levels):
         """The heatmap as a dense matrix.
 
         Args:
-            step: Width of a price bucket; None takes the smallest distance between two levels.
+            step: Height of a price block; None takes the smallest distance between two levels.
 
         Returns:
-            Times datetime64[ns] (T,), lower edges of the price buckets float64 (P,), volumes float64 (T, P).
+            Times datetime64[ns] (T,), lower edges of the price blocks float64 (P,), volumes float64 (T, P).
 
         Raises:
             InvalidRequest: The step is no price step, or the matrix would not fit into memory.
@@ -78,10 +78,10 @@ class Heatmap(Levels):
         side: str = "both",
         step: float | None = None,
     ) -> "npt.NDArray[np.float32]":
-        """The heatmap as a picture of so many pixels, straight from the levels: no dense matrix is made.
+        """The heatmap as a picture, drawn from the levels without a dense matrix.
 
-        A level covers the time of its snapshot's bucket and the prices from its own to the next bucket's. Along each
-        axis it takes the pixels whose centre it covers, or, where it is too small for that, the one around its middle.
+        A level covers the time of its snapshot's bucket and the prices from its own to the next block's. Along each
+        axis it takes the pixels whose centre it covers, or, if it is too small for that, the one around its middle.
         So no level is lost, and levels larger than a pixel are exact rectangles.
 
         Args:
@@ -90,15 +90,15 @@ class Heatmap(Levels):
             window: Start and end of the time shown; None is from the first snapshot's start to the last one's end.
             prices: Lowest and highest price shown; None is all of them.
             reduce: What a pixel shows of several levels. ``"max"``: the largest, so that walls survive. ``"sum"``: the
-                volume that lies in the pixel, a level's spread evenly over what it covers: all pixels together have the
+                volume in the pixel, each level's spread evenly over what it covers: all pixels together have the
                 volume of what is shown, at each zoom. ``"stack"``: the sum of whole levels, so that one larger than a
-                pixel has its volume in each of them. ``"last"``: the largest of the latest snapshot.
+                pixel counts in full in each of its pixels. ``"last"``: the largest of the latest snapshot.
             side: ``"both"``, ``"bids"`` or ``"asks"``; snapshots whose :attr:`split` is -1 have no sides.
-            step: Height of a price bucket in which levels are added up first; None takes the levels as they are.
+            step: Height of a price block in which levels are added up first; None takes the levels as they are.
 
         Returns:
-            float32 (height, width); the first row is the lowest prices, as ``imshow(…, origin="lower")`` shows it. NaN
-            where no snapshot is, 0 where a snapshot has no level.
+            float32 (height, width); the first row is the lowest prices, as for ``imshow(…, origin="lower")``. NaN
+            where there is no snapshot, 0 where a snapshot has no level.
 
         Raises:
             InvalidRequest: The picture has no pixels or too many (32,768 each way, 67 million in all); window or prices
@@ -126,13 +126,13 @@ class Heatmap(Levels):
     ) -> Any:
         """Draws volume by time and price in colours, and the mid price; a missing snapshot stays empty.
 
-        The picture is made anew whenever it is drawn, as :meth:`raster` makes it: of several levels on a pixel an order
-        book shows the largest, a liquidation heatmap their sum. The colours are those of the whole heatmap at every
-        zoom.
+        Each zoom is drawn again by :meth:`raster`: if several levels share a pixel, an order
+        book shows the largest, a liquidation heatmap their sum. The scale of colours is that of the whole heatmap at
+        every zoom.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket in which levels are added up; None draws the levels as they are.
+            step: Height of a price block in which levels are added up; None draws the levels as they are.
             prices: Lowest and highest price shown; None chooses the part around the market.
             norm: ``"quantile"``: about as many volumes of one colour as of another, fewer of those for the largest, so
                 that walls differ. ``"log"``, ``"symlog"``, ``"linear"``: by size. Ascending numbers: the edges of
@@ -141,7 +141,7 @@ class Heatmap(Levels):
             theme: ``"dark"`` or ``"light"`` paper.
             candles: Candles drawn over it.
             liquidations: Liquidations drawn over it as bubbles whose area is the amount, at the price of their moment.
-            others: None; refused as of :meth:`Series.plot`.
+            others: None; refused as in :meth:`Series.plot`.
 
         Returns:
             The axes.

@@ -1,4 +1,4 @@
-"""Results whose rows hold price levels: what they share, volume and market profiles (section 2.3)."""
+"""Results whose rows hold price levels: their base classes, volume profiles and market profiles (section 2.3)."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -16,7 +16,7 @@ __all__ = ["Levels", "Profile", "Sessions", "Tpo"]
 
 
 class LevelSeries(Series):
-    """What flattens to a row a level."""
+    """A series whose frames have one row for each level."""
 
     @property
     @abstractmethod
@@ -38,14 +38,14 @@ class LevelSeries(Series):
 
 
 class Levels(LevelSeries):
-    """Numbers by price: all levels of all rows back to back, and where each row starts.
+    """Numbers by price: all levels of all rows back to back, and the offset of each row.
 
     Levels ascend by price within a row.
     """
 
     #: The engine's column that holds the levels as a flat list.
     LIST: ClassVar[str]
-    #: The columns of a level, in the order in which they lie in memory.
+    #: The columns of a level, in their order in memory.
     FIELDS: ClassVar[tuple[str, ...]]
 
     @property
@@ -95,8 +95,8 @@ class Levels(LevelSeries):
 class Profile(Levels):
     """Traded volume by price and side in each bucket (VOLUME_PROFILE_AGG, supplement 4).
 
-    :attr:`levels` holds price, buy volume and sell volume, float64 (levels, 3); volumes in coin, or in USD when asked
-    so.
+    :attr:`levels` holds price, buy volume and sell volume, float64 (levels, 3); volumes in coin, or in USD with
+    ``usd=True``.
     """
 
     LIST = "profile"
@@ -113,7 +113,7 @@ class Profile(Levels):
         return self.levels[:, 2]
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """A row a level: ``price``, ``buy_volume`` and ``sell_volume``."""
+        """A row for each level: ``price``, ``buy_volume`` and ``sell_volume``."""
         return self._times(label), {"price": self.prices, "buy_volume": self.buys, "sell_volume": self.sells}
 
     def plot(
@@ -130,19 +130,19 @@ class Profile(Levels):
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket; None chooses one that suits the picture.
+            step: Height of a price block; None chooses one that suits the picture.
             prices: Lowest and highest price shown; None chooses where nearly all the volume is.
             kind: ``"bars"`` of buys and sells in each bucket; ``"cells"`` coloured by their sum; ``"footprint"``: in
-                each cell what was sold (at the bid) × what was bought (at the ask), as numbers where a cell has about
-                34 × 11 pixels and as bars of two colours where it has not, the difference of each bucket below;
-                ``"total"``: the sum of all buckets, with the price of most volume and the value area of 70 %. None
-                takes bars where buckets are wide enough, else cells; under four pixels all but the sum are cells.
-            imbalance: In a footprint the ratio from which a side prevails: bought at a price against sold one row
-                below, sold against bought one row above.
-            others: None; refused as of :meth:`Series.plot`.
+                each cell sell volume (at the bid) × buy volume (at the ask), as numbers where a cell has about
+                34 × 11 pixels, else as bars of two colours, and each bucket's difference below;
+                ``"total"``: the sum of all buckets, with the point of control and the value area of 70 %. None
+                takes bars where buckets are wide enough, else cells; under four pixels all but ``"total"`` are cells.
+            imbalance: In a footprint, the ratio from which a side prevails: buys at a price against sells one row
+                below, sells against buys one row above.
+            others: None; refused as in :meth:`Series.plot`.
 
         Returns:
-            The axes; of a footprint the upper ones.
+            The axes; for a footprint the upper ones.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
@@ -168,7 +168,7 @@ class Sessions(Series):
 
     @property
     def closes_at(self) -> "npt.NDArray[np.datetime64]":
-        """End of each session: ``period_end`` where the service tells it, else by the session's length.
+        """End of each session: ``period_end`` where the service sends it, else by the session's length.
 
         datetime64[ns] in UTC, shape (sessions,).
 
@@ -190,7 +190,7 @@ class Sessions(Series):
         return ends
 
     def _buckets(self) -> _engine.Buckets:
-        """As the session that was asked for, else as the rows tell it, else as the interval."""
+        """Buckets of the requested session, else of the rows' own ends, else of the interval."""
         if self._session is None and (ends := self._ends()) is not None:
             buckets = _engine.Buckets.between(self.timestamps, ends)
             if buckets is not None:
@@ -199,7 +199,7 @@ class Sessions(Series):
 
 
 def _whole(numbers: Ragged) -> Ragged:
-    """Numbers as int32, where all of them are."""
+    """Numbers as int32, if all of them are such integers."""
     import numpy as np
 
     bounds = np.iinfo(np.int32)
@@ -210,11 +210,11 @@ def _whole(numbers: Ragged) -> Ragged:
 
 
 class Tpo(Sessions, LevelSeries):
-    """Market profiles (TPO_AGG, section 2.3): one row a session, and the price levels that it visited.
+    """Market profiles (TPO_AGG, section 2.3): one row for each session, and the price levels that it visited.
 
-    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service left them out, and
-    ``tpo["single_prints"][0]``, the prices of the first session; :attr:`sessions` has them as a table. Values of a
-    level are :attr:`levels`, those of all sessions back to back.
+    Values of a session are columns, such as ``tpo["poc_price"]``, NaN where the service omits them, and
+    ``tpo["single_prints"][0]``, the prices of the first session; :attr:`sessions` has them as a table. Values of
+    levels are in :attr:`levels`, those of all sessions back to back.
     """
 
     @property
@@ -273,10 +273,10 @@ class Tpo(Sessions, LevelSeries):
         return self.levels.row(index)
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
-        """A row a level: the fields of a level, then the values of its session, the same on each of its levels.
+        """A row for each level: the fields of the level, then the values of its session, repeated.
 
-        Lists of prices become a truth value of a level: ``single_print``, ``poor_high`` and ``poor_low`` say whether
-        its price is one of them. ``block_ids`` are int32 (section 2.3) as long as the service sends such numbers.
+        Lists of prices become bools: ``single_print``, ``poor_high`` and ``poor_low`` say whether
+        the level's price is one of them. ``block_ids`` are int32 (section 2.3) if all of them are such integers.
         """
         import numpy as np
 
@@ -296,7 +296,7 @@ class Tpo(Sessions, LevelSeries):
         """Whether each level's price is in its session's list: bool (levels,)."""
         import numpy as np
 
-        # Session and price as one number: sessions share prices.
+        # Session and price as one complex number, since sessions share prices.
         def keys(offsets: Any, values: Any) -> Any:
             return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) + 1j * values
 
@@ -310,9 +310,9 @@ class Tpo(Sessions, LevelSeries):
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
-            step: Height of a price bucket; None chooses one that suits the picture.
-            prices: Lowest and highest price shown; None chooses all of them.
-            others: None; refused as of :meth:`Series.plot`.
+            step: Height of a price block; None chooses one that suits the picture.
+            prices: Lowest and highest price shown; None shows all of them.
+            others: None; refused as in :meth:`Series.plot`.
 
         Returns:
             The axes.
@@ -330,6 +330,6 @@ class Tpo(Sessions, LevelSeries):
     def _level(self, name: str) -> "npt.NDArray[np.float64]":
         import numpy as np
 
-        blank: npt.NDArray[np.float64] = np.zeros(int(self.offsets[-1]))  # an answer without levels names no fields
+        blank: npt.NDArray[np.float64] = np.zeros(int(self.offsets[-1]))  # an answer without levels has no fields
         values: npt.NDArray[np.float64] = self.levels.fields.get(name, blank)
         return values

@@ -1,4 +1,4 @@
-"""Results as frames of pandas, over NumPy's arrays: by vector, never by point, in the same memory where it can be."""
+"""Results as pandas frames over NumPy's arrays: vectorized, and sharing memory where possible."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ def of_series(every: Sequence[FrameSource], label: Label = "left", *, copy: bool
 
 
 def _frame(pandas: Any, parts: Sequence[Flat]) -> Any:
-    """The rows of several series that have the same columns; of one over the same memory."""
+    """The rows of several series with the same columns; those of a single series share its memory."""
     index = pandas.DatetimeIndex(_joined([times for times, _ in parts]), name="time", copy=False).tz_localize("UTC")
     data = {name: _column(pandas, name, [columns[name] for _, columns in parts]) for name in parts[0][1]}
     return pandas.DataFrame(data, index=index, copy=False)
@@ -54,7 +54,7 @@ def _column(pandas: Any, name: str, parts: Sequence[Any]) -> Any:
 
 
 def _form(flat: Flat) -> list[tuple[str, Any]]:
-    """The columns of a series, and what kind of values they hold."""
+    """Names and types of a series' columns."""
     return [(name, getattr(values, "dtype", type(values))) for name, values in flat[1].items()]
 
 
@@ -67,12 +67,12 @@ def _long(every: Sequence[FrameSource], label: Label) -> Any:
     import numpy as np
 
     flats = [series.flat(label) for series in every]
-    # A frame for each series would cost more than its values: those that have the same columns are one.
+    # A frame for each series would cost more than its values, so series with the same columns share one.
     alike = [_frame(pandas, list(parts)) for _, parts in itertools.groupby(flats, _form)]
     frame = alike[0] if len(alike) == 1 else pandas.concat(alike)
     rows = [len(times) for times, _ in flats]
     ids = [series.id for series in every]
-    # Once for the whole frame: categories in each part would take time and memory by the square of their number.
+    # Once for the whole frame: categories in each part would take time and memory quadratic in their number.
     for place, (name, choices) in enumerate(choices_of(ids, flats).items()):
         codes = {value: code for code, value in enumerate(choices)}
         own = np.array([codes.get(getattr(one, LABELS[name]), -1) for one in ids])
@@ -82,7 +82,7 @@ def _long(every: Sequence[FrameSource], label: Label) -> Any:
 
 
 def of_columns(name: str, times: Any, columns: Mapping[str, Any]) -> Any:
-    """Columns of one row a time, which is the index."""
+    """Columns of one row a time, indexed by time."""
     pandas = load("pandas")
     index = pandas.DatetimeIndex(times, name=name).tz_localize("UTC")
     data = {
@@ -93,7 +93,7 @@ def of_columns(name: str, times: Any, columns: Mapping[str, Any]) -> Any:
 
 
 def of_records(table: Table) -> Any:
-    """Columns as a pandas ``DataFrame``; lists and records stay Python's own."""
+    """Columns as a pandas ``DataFrame``; lists and records stay Python objects."""
     pandas = load("pandas")
     return pandas.DataFrame({name: _values(pandas, settled(*one), one[1]) for name, one in table.items()})
 

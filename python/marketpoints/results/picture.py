@@ -11,12 +11,12 @@ __all__ = ["plot"]
 def plot(*results: "Result", ax: Any = None, volume: bool = True) -> Any:
     """Draws several results on one time axis (UTC): ``mp.plot(candles, liquidations, profile, funding)``.
 
-    Prices have a panel for each market: an order-book or liquidation heatmap with candles over it, or candles, or
-    market profiles. On that panel lie what has no place without prices: liquidations as bubbles whose area is the
-    amount (BUY at the high of their moment, SELL at the low: the service tells no price), those within a few pixels as
-    one of their sum; and a volume profile at the right edge, of the buckets that the axes show. Volume of candles
-    stands below it, then everything else: funding rates, open interest, options and so on, those of one unit on one
-    axis. Liquidations without prices are bars, a volume profile without prices is drawn as it is alone.
+    Each market has a panel of prices: an order-book or liquidation heatmap with candles over it, or candles, or
+    market profiles. Over the prices are liquidations, as bubbles whose area is the
+    amount (BUY at the high of their moment, SELL at the low, since the service sends no price; those within a few
+    pixels are one bubble of their sum), and a volume profile at the right edge, of the buckets that the axes show.
+    The candles' volume is below, then everything else: funding rates, open interest, options and so on, those of one
+    unit on one axis. Liquidations without prices are bars; a volume profile without prices is drawn as it is alone.
 
     Args:
         results: Series, sets of them, or lists of either.
@@ -28,8 +28,8 @@ def plot(*results: "Result", ax: Any = None, volume: bool = True) -> Any:
 
     Raises:
         MissingDependencyError: matplotlib is not installed.
-        InvalidRequest: There is nothing to draw, or something is no result.
-        SelectionError: Something has no time axis, such as a leaderboard; or there is more than fits into one figure.
+        InvalidRequest: There is nothing to draw, or an argument is no result.
+        SelectionError: A result has no time axis, such as a leaderboard; or there is more than fits into one figure.
     """
     from .. import plots
 

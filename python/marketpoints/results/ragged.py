@@ -1,4 +1,4 @@
-"""Columns whose rows differ in length: values back to back, and where each row starts."""
+"""Columns whose rows differ in length: values back to back, and the offset of each row."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -16,11 +16,11 @@ __all__ = ["Nested", "Ragged", "cut", "same", "span"]
 
 @dataclass(frozen=True, eq=False)
 class Ragged:
-    """A list of numbers a row: ``ragged[3]`` is the fourth row's, ``ragged[2:5]`` are three rows, and it is iterated.
+    """A list of numbers for each row: ``ragged[3]`` is the fourth row's, ``ragged[2:5]`` are three rows; iterable.
 
     Attributes:
         offsets: Where each row starts in ``values``: int64 (rows + 1).
-        values: All rows' numbers back to back: float64, read-only, no copy; int32 of ``block_ids`` in frames.
+        values: All rows' numbers back to back: float64, read-only, no copy; in frames, int32 for ``block_ids``.
     """
 
     offsets: "npt.NDArray[np.int64]"
@@ -56,7 +56,7 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """A list of records a row: ``nested[3]`` is the fourth row's, ``nested["price"]`` a field of all rows' records.
+    """A list of records for each row: ``nested[3]`` is the fourth row's, ``nested["price"]`` a field of all records.
 
     Attributes:
         offsets: Where each row starts in the fields: int64 (rows + 1).
@@ -136,7 +136,7 @@ def cut(values: Any, start: int, stop: int) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two columns hold the same, in kind and value; NaN and NaT equal themselves."""
+    """Whether two columns are equal in type and value; NaN and NaT equal themselves."""
     import numpy as np
 
     if isinstance(left, Ragged) and isinstance(right, Ragged):

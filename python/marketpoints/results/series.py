@@ -29,14 +29,14 @@ Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 
 
 class Series(Timed, frames.SeriesFrames):
-    """One series: an identity, a timestamp a row, and columns over the engine's memory.
+    """One series: an identity, a timestamp for each row, and columns over the engine's memory.
 
-    ``series["close"]`` is a read-only NumPy array, of more than 512 rows without a copy; it stays valid when the series
-    is gone. Rows ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent
-    time NaT.
+    ``series["close"]`` is a read-only NumPy array, without a copy if it has more than 512 rows; it stays valid when the
+    series is gone. Rows ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an
+    absent time NaT.
 
-    Two series are equal when identity, columns and values are, NaN equal to NaN. A series can be pickled; with protocol
-    5 its arrays go out of band.
+    Two series are equal when identity, columns and values are, with NaN equal to NaN. A series can be pickled; with
+    protocol 5 its arrays go out of band.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Series(Timed, frames.SeriesFrames):
         usd: bool | None = None,
         selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
     ) -> None:
-        # The parts of an Asked: one for each small body would take as long to make as the series itself.
+        # The fields of an Asked, not the object: making it would take as long as a small series itself.
         self._columns = columns
         self._now = now
         self._window = window
@@ -84,14 +84,14 @@ class Series(Timed, frames.SeriesFrames):
     @overload
     def __getitem__(self, name: slice) -> "Self": ...
     def __getitem__(self, name: Any) -> Any:
-        """A column by name, or a stretch of rows: ``series[10:20]``, a series of the same kind over the same memory.
+        """A column by name, or a range of rows: ``series[10:20]``, a series of the same kind over the same memory.
 
         Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only.
         Texts are an object array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
 
         Raises:
-            KeyError: There is no such column; the message names those that are.
-            InvalidRequest: A stretch of rows has a step: rows would be missing in between, or not ascend.
+            KeyError: There is no such column; the message lists those that are.
+            InvalidRequest: A range of rows has a step: rows would be missing in between, or not ascend.
         """
         try:
             columns = self._columns
@@ -112,11 +112,11 @@ class Series(Timed, frames.SeriesFrames):
         return read(self._columns, name)
 
     def head(self, rows: int = 5) -> "Self":
-        """The first rows; with a negative number all but so many of the last."""
+        """The first rows; with a negative number all but that many of the last."""
         return self[: operator.index(rows)]
 
     def tail(self, rows: int = 5) -> "Self":
-        """The last rows; with a negative number all but so many of the first."""
+        """The last rows; with a negative number all but that many of the first."""
         rows = operator.index(rows)
         return self[-rows:] if rows < 0 else self[max(len(self) - rows, 0) :]
 
@@ -130,12 +130,12 @@ class Series(Timed, frames.SeriesFrames):
         stop = max(start, stop)
         if (start, stop) == (0, len(self)):
             return self
-        # The windows of neighbours touch, so that what is missing between two of them is missing in one of them.
+        # Windows of adjacent parts touch, so that each gap is in one of them.
         window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
         return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd, self._selection)
 
     def _edge(self, row: int) -> Any:
-        """Where the window of the rows before a row ends and that of the others begins."""
+        """The time that splits the window before a row."""
         if self.requested is not None and row in (0, len(self)):
             return self.requested.end if row else self.requested.start
         return self.timestamps[row]
@@ -167,7 +167,7 @@ class Series(Timed, frames.SeriesFrames):
         return facts | {"columns": " ".join(self.columns)}
 
     def _lines(self) -> int:
-        """Rows of :meth:`flat`."""
+        """Number of rows of :meth:`flat`."""
         return len(self)
 
     def _times(self, label: Label) -> Any:
@@ -177,7 +177,7 @@ class Series(Timed, frames.SeriesFrames):
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """The series as a table: the time of each of its rows, datetime64[ns] in UTC, and its columns by name.
 
-        Price levels have a row each, with the time of theirs. ``label`` and ``known_at`` as in :meth:`to_pandas`.
+        Each price level is a row, with its snapshot's time. ``label`` as in :meth:`to_pandas`.
         """
         return self._times(label), {name: self[name] for name in self.columns}
 
@@ -185,7 +185,7 @@ class Series(Timed, frames.SeriesFrames):
         return (self,)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """There is no one array: NumPy and pandas are told so.
+        """Refuses a conversion to one array by NumPy or pandas.
 
         Raises:
             SelectionError: Always; the message says what to do instead.
@@ -195,20 +195,20 @@ class Series(Timed, frames.SeriesFrames):
     def plot(self, *, ax: Any = None, volume: bool = True, **others: Any) -> Any:
         """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.
 
-        Of more rows than pixels none is lost: bars that share a column of pixels show the highest of them. A gap in the
-        rows is a gap in the picture.
+        With more rows than pixels none is lost: of the bars that share a column of pixels the highest is shown. A gap
+        in the rows is a gap in the picture.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
             volume: Whether candles have their volume below.
-            others: None: what other results' pictures are told is refused with what it is of.
+            others: None: an option of other results' plots is refused, with the results that it is for.
 
         Returns:
             The axes of the first panel.
 
         Raises:
             MissingDependencyError: matplotlib is not installed.
-            InvalidRequest: There is such another choice, or the axes are none.
+            InvalidRequest: There is such an option, or the axes are none.
             SelectionError: There is no column of numbers.
         """
         from .. import plots
@@ -232,15 +232,15 @@ class Series(Timed, frames.SeriesFrames):
         the beginning, ``b`` sides, ``s`` scale of colours, ``d`` dark or light, ``p`` the profile, ``f`` full screen.
 
         Args:
-            over: Results of the same market that lie over it: candles over a heatmap, liquidations as bubbles whose
-                area is their worth, a volume profile, of which the right edge shows the buckets in view. Sets of
+            over: Results of the same market, drawn over it: candles over a heatmap, liquidations as bubbles whose
+                area is their worth, a volume profile, at the right edge and of the buckets in view. Sets of
                 series and lists of them too.
             window: Start and end of the time shown first; None is all of it.
             prices: Lowest and highest price shown first; None chooses the part around the market.
-            client: A :class:`~marketpoints.Client`. Where the view goes past what is loaded, a button tells the weight
+            client: A :class:`~marketpoints.Client`. Where the view leaves the loaded window, a button shows the weight
                 of the rest, by ``client.plan``; pressing it spends that and no more.
-            archive: A :class:`~marketpoints.Archive`, which is read past what is loaded; that costs nothing.
-            arguments: Of the call for more, where the result does not tell them, such as ``max_depth``.
+            archive: A :class:`~marketpoints.Archive`, which is read outside the loaded window; that costs nothing.
+            arguments: Arguments for loading more that the result does not have, such as ``max_depth``.
 
         Returns:
             The explorer: a notebook shows it, with a static picture beside it for programs that run no code;
@@ -248,9 +248,9 @@ class Series(Timed, frames.SeriesFrames):
 
         Raises:
             MissingDependencyError: anywidget is not installed.
-            SelectionError: It has no prices, or what is to lie over it is of another market, has no place there, or is
-                there twice.
-            InvalidRequest: The window or the prices lie beside it or are none, or the client is none.
+            SelectionError: It has no prices, or a result of ``over`` is of another market, cannot be drawn over it, or
+                is there twice.
+            InvalidRequest: The window or the prices are invalid or outside of it, or the client is none.
         """
         from .. import explorer
 
@@ -260,7 +260,7 @@ class Series(Timed, frames.SeriesFrames):
 
 
 def read(columns: _engine.Columns, name: str) -> Values:
-    """One column of the engine's in the form that its kind has.
+    """One column of the engine, in the form for its kind.
 
     Raises:
         KeyError: There is no such column.

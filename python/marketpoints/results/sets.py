@@ -1,4 +1,4 @@
-"""The set of series that a call answers with (specification, section 2.2)."""
+"""The set of series that answers a call (specification, section 2.2)."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -24,15 +24,15 @@ __all__ = ["IDENTITY", "SeriesSet", "decode_points", "unknown_field", "wrap"]
 
 #: The fields of an identity that have one value.
 IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
-#: The class of a series, by the engine's word for what a row holds.
+#: The class of a series by the engine's name of its shape.
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
 
 def as_set(given: object, name: str) -> "SeriesSet":
-    """A set of series as it is; a series as a set of one.
+    """A set of series unchanged; a series as a set of one.
 
     Raises:
-        InvalidRequest: It is neither: its message begins with the ``name`` of the argument.
+        InvalidRequest: It is neither; the message begins with the ``name`` of the argument.
     """
     if isinstance(given, SeriesSet):
         return given
@@ -46,14 +46,14 @@ Layout: TypeAlias = Literal["axis", "panels", "term", "smile"]
 
 
 class SeriesSet(Items[Series], frames.SeriesFrames):
-    """The series of one answer. A set of exactly one answers for it: ``answer["close"]``, ``answer.to_pandas()``.
+    """The series of one answer. A set of exactly one can be used as that one: ``answer["close"]``.
 
-    Series are found by what they are of, never by position: ``answer.sel(side="BUY")``. They stand in the order in
+    Select series by identity, never by position: ``answer.sel(side="BUY")``. They are in the order in
     which the service sent them, so ``answer[0]`` of a per-side type is either side. ``one + other`` is a set of the
     series of both.
     """
 
-    #: Of the call that it is the whole answer of.
+    #: Weight of the call, if the set is its whole answer.
     _weight: int | None = None
 
     def __init__(self, series: Iterable[Series], *, why_empty: str | None = None) -> None:
@@ -69,16 +69,16 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
 
     @property
     def weight(self) -> int | None:
-        """Weight of the requests that the call took, as :meth:`Client.plan` told it; of what an archive held 0.
+        """Weight of the call's requests, as :meth:`Client.plan` gives it; 0 if an archive held the answer.
 
-        Attempts that failed and were made again are not counted. None where nobody asked for just this: of a body
-        decoded alone, and of a part of an answer.
+        Failed attempts that were repeated are not counted. None for a body decoded alone and for a part of an answer,
+        since no call has just that answer.
         """
         return self._weight
 
     @property
     def ids(self) -> tuple[SeriesId, ...]:
-        """What each series is of."""
+        """The identity of each series."""
         return tuple(one.id for one in self._items)
 
     @property
@@ -96,10 +96,10 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         raise SelectionError(f"there are {len(self._items)} series; pick one with {self._by()}: {ids}")
 
     def _by(self) -> str:
-        """A call that picks one of several series, as far as their identities tell them apart."""
+        """A call that selects one of several series, as far as their identities differ."""
         known = [one.known() for one in self.ids]
         names = [name for name in IDENTITY if len({one.get(name) for one in known}) > 1]
-        # What differs in step with the symbol says nothing new.
+        # These differ whenever the symbol does.
         names = [name for name in names if name in known[0] and name not in ("normalized_symbol", "category")]
         return f"sel({', '.join(f'{name}={known[0][name]!r}' for name in names)})" if names else "sel(…)"
 
@@ -110,7 +110,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
 
         Raises:
             InvalidRequest: An identity has no such field.
-            SelectionError: No series has these values; the message has the nearest that there are.
+            SelectionError: No series has these values; the message has the nearest existing ones.
         """
         for name in wanted:
             if name not in IDENTITY:
@@ -126,7 +126,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         raise SelectionError(f"no series has {asked}{did_you_mean(meant)}; the answer holds: {there}")
 
     def _suggestion(self, name: str, value: object) -> str | None:
-        """The value of an identity's field that was likely meant by one that no series has."""
+        """The existing value of an identity's field that was likely meant."""
         there = {str(known[name]) for one in self._items if name in (known := one.id.known())}
         if value in there:
             return None
@@ -148,7 +148,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         return SeriesSet(self._items[index]) if isinstance(index, slice) else self._items[index]
 
     def __add__(self, other: "SeriesSet | Series") -> "SeriesSet":
-        """The series of both, in this order; none is joined with another."""
+        """The series of both, in this order; rows are not joined."""
         if isinstance(other, (SeriesSet, Series)):
             more = (other,) if isinstance(other, Series) else other._items
             return SeriesSet(self._items + more, why_empty=self._why_empty)
@@ -163,7 +163,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         return SeriesSet([one.tail(rows) for one in self._items], why_empty=self._why_empty)
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else that a series has, of the only one: ``timestamps``, ``levels``, ``plot`` and so on."""
+        """Any other attribute of the only series: ``timestamps``, ``levels``, ``asked_at`` and so on."""
         if name.startswith("_") or not any(hasattr(kind, name) for kind in SHAPES.values()):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return getattr(self.only, name)
@@ -208,7 +208,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         return self._items
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        """There is no one array: NumPy and pandas are told so.
+        """Refuses a conversion to one array by NumPy or pandas.
 
         Raises:
             SelectionError: Always; the message says what to do instead.
@@ -216,19 +216,19 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         frames.refuse_as_array(self)
 
     def plot(self, *, ax: Any = None, layout: "Layout | None" = None, **options: Any) -> Any:
-        """Draws the only series by its own ``plot``; of several, all of them.
+        """Draws the only series by its own ``plot``, or several series in one figure.
 
         Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
         funding rates, are lines on one axis with a legend, and so are the prices of several outcomes; everything else
         has panels below each other that share the time. A set without series gives empty axes that say why.
 
         Args:
-            ax: The matplotlib axes to draw on; they are divided where there are several panels. None makes a figure.
-            layout: ``"panels"``: small multiples, a panel a series. ``"axis"``: a line a series on one axis, of candles
-                their closes; of several markets or units the change since the start in percent. ``"term"``: skew or
-                implied volatility against the tenor at five moments. ``"smile"``: volatility against the delta, of the
-                volatility at the money and the skew of one tenor. None is as said above.
-            options: As of the series' own ``plot``, such as ``volume`` or ``step``.
+            ax: The matplotlib axes to draw on; they are divided if there are several panels. None makes a figure.
+            layout: ``"panels"``: small multiples, a panel for each series. ``"axis"``: a line for each series on one
+                axis, for candles their closes; for several markets or units the change since the start in percent.
+                ``"term"``: skew or implied volatility against the tenor at five times. ``"smile"``: volatility against
+                delta, from the volatility at the money and the skew of one tenor. None is as above.
+            options: As in the series' own ``plot``, such as ``volume`` or ``step``.
 
         Returns:
             The axes of the first panel.
@@ -236,7 +236,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
         Raises:
             MissingDependencyError: matplotlib is not installed.
             InvalidRequest: There is no such layout, or the axes cannot be divided.
-            SelectionError: They do not fit into one figure, or there is nothing to draw.
+            SelectionError: The series do not fit into one figure, or there is nothing to draw.
         """
         from .. import plots
 
@@ -249,7 +249,7 @@ class SeriesSet(Items[Series], frames.SeriesFrames):
 
 
 def unknown_field(name: str) -> str:
-    """What to say of a name that is no field of an identity."""
+    """The error message for a name that is no field of an identity."""
     near = "raw_symbol" if name == "symbol" else _engine.closest(name, IDENTITY)
     return f"not a field of a series' identity{did_you_mean(near) or ';'} those are {', '.join(IDENTITY)}"
 
@@ -261,7 +261,7 @@ def decode_points(
     dialect: Dialect | None = None,
     strict: bool = False,
 ) -> SeriesSet:
-    """Decodes a ``/v1/points`` body, nested or flat (section 2.2); the decoder alone, for bodies one already has.
+    """Decodes a ``/v1/points`` body that you already have, nested or flat (section 2.2).
 
     Args:
         body: The body, decompressed.
@@ -291,8 +291,8 @@ def wrap(
     usd: bool | None = None,
     selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
 ) -> SeriesSet:
-    """The engine's answer as users see it; the rest are the parts of :class:`~marketpoints.identity.Asked`."""
+    """The engine's answer as a set; the other arguments are the fields of :class:`~marketpoints.identity.Asked`."""
     series: list[Series] = []
-    for one in columns:  # mostly one, for which a comprehension would take as long as the series
+    for one in columns:  # mostly one, for which a comprehension would take as long as making the series
         series.append(SHAPES[one.layout.shape](one, now, window, session, usd, selection))
     return SeriesSet(series)

@@ -1,4 +1,4 @@
-"""What a series knows of its rows' times: when each bucket starts, closes and is known, and which are missing."""
+"""Times of a series' rows: when each bucket starts, closes and is known, and which are missing."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ class Timed:
 
     @property
     def id(self) -> SeriesId:
-        """What the series is of."""
+        """The identity of the series."""
         return SeriesId(**self._columns.id, extra=self._columns.extra_id)
 
     def __len__(self) -> int:
@@ -42,33 +42,32 @@ class Timed:
 
     @property
     def asked_at(self) -> "np.datetime64 | None":
-        """When it was asked for: datetime64[ns] by the client's clock; of a body decoded alone, its ``now``.
+        """When it was requested: datetime64[ns] by the client's clock; for a body decoded alone, its ``now``.
 
-        None of what an archive read: that holds closed buckets only.
+        None for a series read from an archive, which holds closed buckets only.
         """
         return None if self._now is None else from_seconds(self._now)
 
     @property
     def usd(self) -> bool | None:
-        """Whether values were asked in USD; None of a body decoded alone, which does not tell."""
+        """Whether values were requested in USD; None for a body decoded alone, which does not say."""
         return self._usd
 
     @property
     def asked_for(self) -> Selection | None:
-        """The exchanges, the symbol and the coin that were asked for; None for a body decoded alone.
+        """The exchanges, the symbol and the coin that were requested; None for a body decoded alone.
 
-        A sum or mean over exchanges tells no exchange in its :attr:`id` (section 2.2).
+        A sum or mean over exchanges has no exchange in its :attr:`id` (section 2.2).
         """
         return None if self._selection is None else Selection(*self._selection)
 
     @property
     def requested(self) -> Window | None:
-        """The window of bucket starts that was asked for.
+        """The requested window of bucket starts.
 
-        None for a body decoded alone, and for what an archive read where the ends were left open. A stretch of rows has
-        the part from its first row to the row that follows it; where it begins or ends as the whole, so does its
-        window. It is what the call's arguments mean: on bucket starts, and without the buckets that were not closed yet
-        unless these were wanted.
+        None for a body decoded alone, and for a series read from an archive with open ends. A range of rows has
+        the part from its first row to the row after its last; at an end of the series it has the series' own end.
+        The window is on bucket starts, and without the buckets that were not closed yet unless these were requested.
         """
         return None if self._window is None else _window(self._window)
 
@@ -76,7 +75,7 @@ class Timed:
     def covered(self) -> Window | None:
         """From the start of the first row's bucket to the end of the last one's; None without rows.
 
-        Where it is less than :attr:`requested`, the service had no more; holes within are told by :meth:`gaps`.
+        Where it is less than :attr:`requested`, the service had no more; for missing buckets within see :meth:`gaps`.
 
         Raises:
             SelectionError: The length of a bucket is not known.
@@ -87,8 +86,7 @@ class Timed:
     def closes_at(self) -> "npt.NDArray[np.datetime64]":
         """End of each row's bucket, when its values are known: datetime64[ns] in UTC, shape (rows,).
 
-        Rows are stamped with their bucket's start (section 2.2); whoever joins them with other times by that stamp sees
-        a whole bucket ahead.
+        Timestamps are bucket starts (section 2.2); a join by them looks a whole bucket ahead.
 
         Raises:
             SelectionError: The length of a bucket is not known.
@@ -99,8 +97,8 @@ class Timed:
     def known_at(self) -> "npt.NDArray[np.datetime64]":
         """When each row's values were known: datetime64[ns] in UTC, shape (rows,).
 
-        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``; token supply is told as
-        of its stamp and known at it.
+        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``; token supply is known at
+        its timestamp.
 
         Raises:
             SelectionError: The length of a bucket is not known.
@@ -109,12 +107,12 @@ class Timed:
 
     @property
     def is_known_at_once(self) -> bool:
-        """Whether a row is known at its stamp (token supply), and not only when its bucket ends."""
+        """Whether a row is known at its timestamp (token supply), and not only when its bucket ends."""
         return self.id.type == METHODS["token_supply"]
 
     @property
     def bucket_nanoseconds(self) -> int:
-        """Length of a bucket in nanoseconds; of a month its longest.
+        """Length of a bucket in nanoseconds; for months the longest.
 
         Raises:
             SelectionError: The length of a bucket is not known.
@@ -139,8 +137,8 @@ class Timed:
     def gaps(self) -> "npt.NDArray[np.datetime64]":
         """Starts of the buckets that have no row: datetime64[ns] in UTC, ascending, shape (missing,).
 
-        They are looked for in :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
-        gap is no fault by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
+        Those of :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
+        gap is no error by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
 
         Raises:
             SelectionError: The length of a bucket is not known.
@@ -150,10 +148,10 @@ class Timed:
         return self._buckets().missing(self.timestamps, window)
 
     def gap_spans(self) -> "npt.NDArray[np.datetime64]":
-        """The :meth:`gaps` as stretches: start and end, half-open, of buckets that are missing one after the other.
+        """The :meth:`gaps` as spans: start and end, half-open, of consecutive missing buckets.
 
         Returns:
-            datetime64[ns] in UTC, shape (stretches, 2).
+            datetime64[ns] in UTC, shape (spans, 2).
 
         Raises:
             SelectionError: The length of a bucket is not known.

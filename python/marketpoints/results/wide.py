@@ -1,4 +1,4 @@
-"""Several series side by side: a row a time, and a column for each value of each series."""
+"""Several series side by side: a row for each time, and a column for each value of each series."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from .ragged import Nested, Ragged
 
 __all__ = ["names", "side_by_side", "taken", "values"]
 
-# What tells two series apart, as it stands in the name of a column that both have.
+# Fields of the identity that distinguish columns of the same name, in their order in the name.
 PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
 
 
@@ -41,7 +41,7 @@ def side_by_side(every: Sequence[ColumnSource], label: Label) -> Flat:
 
 
 def values(one: ColumnSource) -> dict[str, Any]:
-    """The columns that have one value a row; none where the rows are price levels alone."""
+    """The columns that have one value a row; none if the rows are price levels alone."""
     columns = {name: one[name] for name in one.columns}
     plain = {
         name: column
@@ -52,12 +52,12 @@ def values(one: ColumnSource) -> dict[str, Any]:
 
 
 def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Collection[int] = ()) -> list[list[str]]:
-    """The columns' names of each series as a frame has them: where several have one, with what tells the series apart.
+    """The columns' names of each series in a frame: those that several series have get a suffix of what differs.
 
     Args:
-        ids: What each series is of.
+        ids: The identity of each series.
         plain: Its own names of its columns, such as the :func:`values`.
-        apart: Places of series that are told apart also where they are the first that has a name; any other keeps the
+        apart: Places of series that get a suffix even if they are the first with a name; any other keeps the
             plain name there.
     """
     having: dict[str, list[int]] = {}
@@ -65,7 +65,7 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
         for name in own:
             having.setdefault(name, []).append(place)
     taken = {"time", "known_at", *having}
-    # Once for all columns that the same series have: comparing each with all would take the square of their number.
+    # Once for all columns that the same series have: comparing each with all would be quadratic.
     labels = {places: _labels([ids[one] for one in places]) for places in set(map(tuple, having.values()))}
     label = {name: dict(zip(places, labels[tuple(places)], strict=True)) for name, places in having.items()}
     numbers: dict[str, int] = {}
@@ -86,7 +86,7 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
 
 
 def _labels(identities: Sequence[SeriesId]) -> list[str]:
-    """What tells each identity from the others: one part of it where that is enough, else all that differ."""
+    """What distinguishes each identity: one part of it if that is enough, else all that differ."""
     kinds = {part: len({getattr(one, part) for one in identities}) for part in PARTS}
     differing = [part for part in PARTS if kinds[part] > 1]
     parts = [part for part in differing if kinds[part] == len(identities)][:1] or differing
@@ -104,12 +104,12 @@ def _word(part: str, value: str | None) -> str | None:
 
 
 def is_number(values: Any) -> bool:
-    """Whether values are numbers or truth: what is missing among them is NaN."""
+    """Whether values are numbers or bools: a missing one becomes NaN."""
     return values.dtype.kind in "fiub"
 
 
 def taken(values: Any, places: Any) -> Any:
-    """The values at those places; where there is none, NaN, NaT or None."""
+    """The values at these places; NaN, NaT or None where a place is -1."""
     import numpy as np
 
     if is_number(values):

@@ -12,9 +12,9 @@ from .. import _engine
 from ..client.discovery import DiscoveryMethods
 from ..common.arguments import folder, interval_name, names, path_text, series_type, text
 from ..common.display import safe_repr
-from ..common.hidden import redacted
 from ..common.intervals import BY_LENGTH, BY_NAME
 from ..common.queries import PAIRED, QueryArguments
+from ..common.secrets import redacted
 from ..common.suggest import did_you_mean
 from ..common.times import to_duration, to_unix
 from ..errors import InvalidRequest

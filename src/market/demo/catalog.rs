@@ -159,7 +159,7 @@ fn dashed(coin: &str) -> String {
     format!("{coin}-USDT")
 }
 
-/// What the demo knows of a market beside its listing.
+/// The demo's parameters of a market.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Traits {
     /// Path of the coin, common to its venues.
@@ -178,7 +178,7 @@ pub(in crate::market) struct Traits {
     pub settlement: i64,
 }
 
-/// Spot markets have trades and books, perpetuals all there is.
+/// Spot markets have trades and books, perpetuals all raw data.
 fn raw_data(perpetual: bool) -> RawDataSet {
     RawData::ALL.into_iter().filter(|kind| perpetual || matches!(kind, RawData::Trades | RawData::Books)).collect()
 }

@@ -1,4 +1,4 @@
-//! The demo's time: when it begins and ends, and what of a window has been as of now.
+//! The demo's time: its first and last minute, and the part of a window until now.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -10,7 +10,7 @@ use crate::clock::{UnixMinute, UnixNanos, Window};
 use crate::market::cache::Cache;
 use crate::market::raw::{Bar, Instrument, Trade};
 
-/// Blocks kept for the next question: about 25 MB.
+/// Most cached blocks: about 25 MB.
 const KEPT_BLOCKS: usize = 6_000;
 
 /// The coins' markets.

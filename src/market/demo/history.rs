@@ -1,4 +1,4 @@
-//! What the demo's coins cost: sizes as they were from 2015 to 2026, so that nothing looks out of place. Between the years
+//! Prices of the demo's coins: their levels from 2015 to 2026 are realistic. Between the years
 //! of another coin the shape is Bitcoin's; coins that did not exist yet have made-up prices. From 2026 on prices wander
 //! around the last one.
 
@@ -40,13 +40,13 @@ pub(in crate::market) const BITCOIN: Years = {
     years
 };
 
-/// How the knots of a coin's price stray from its history.
+/// How the knots of a coin's price deviate from its history.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct History {
     pub years: &'static Years,
-    /// Seed of what all coins have in common, and of what is this coin's.
+    /// Seeds of the common part of all coins, and of this coin's own.
     pub seeds: [u64; 2],
-    /// How far the coin goes where Bitcoin goes by one.
+    /// The coin's beta to Bitcoin.
     pub follows: f64,
 }
 
@@ -56,7 +56,7 @@ impl History {
         let years = ((minute.second().0 - BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {
-            // The years to come are not given: prices wander further, without losing their size.
+            // Beyond the tables prices deviate further, around the last level.
             let ahead = (years - YEARS as f64).clamp(0.0, 1.0);
             slow * ahead * smooth(place(&[seed, 1]), knot as f64 / 7.0) + fast * normal(place(&[seed, 2, knot as u64]))
         };
@@ -65,7 +65,7 @@ impl History {
     }
 }
 
-/// The logarithm of a table's value at a place in it, straight between neighbours; beyond the end that of the last one.
+/// The logarithm of a table's value at a place in it, linear between neighbours; beyond the end that of the last one.
 fn between(table: &[f64], at: f64) -> f64 {
     let last = table.len() - 1;
     let index = (at.floor() as usize).min(last);

@@ -1,4 +1,4 @@
-//! What the demo's subjects are made of: coins, venues and markets, and the paths of prices as functions of time.
+//! What all subjects of the demo share: coins, venues and markets, and the paths of prices as functions of time.
 
 pub(in crate::market) mod catalog;
 pub(in crate::market) mod clock;

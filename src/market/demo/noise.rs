@@ -1,4 +1,4 @@
-//! Randomness without state: a number for every place, the same whenever it is asked.
+//! Randomness without state: a fixed number for every place.
 
 /// Mixes a word so that every bit depends on every bit (the finaliser of `SplitMix64`).
 pub(in crate::market) const fn mix(word: u64) -> u64 {
@@ -18,7 +18,7 @@ pub(in crate::market) fn uniform(hash: u64) -> f64 {
     (hash >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// No number of [`normal`] is further from 0.
+/// Largest absolute value of [`normal`].
 pub(in crate::market) const FURTHEST: f64 = 3.464_101_615_137_755;
 
 /// A number near the normal distribution (mean 0, deviation 1, within ±3.5) from a hash: the sum of four uniforms.

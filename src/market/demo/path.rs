@@ -10,7 +10,7 @@ use crate::clock::UnixMinute;
 const BLOCK_BITS: u32 = 9;
 /// Minutes of a block.
 pub(in crate::market) const BLOCK: i64 = 1 << BLOCK_BITS;
-/// Part of a coin's volume that comes and goes with the whole market's.
+/// Part of a coin's volume that follows the whole market's.
 const COMMON_VOLUME: f64 = 0.6;
 
 /// How a coin's price moves.
@@ -22,7 +22,7 @@ pub(in crate::market) struct Path {
     market: PriceWalk,
     /// The rest.
     own: PriceWalk,
-    /// How far the coin goes where the market's walk goes by one.
+    /// The coin's beta to the market's walk.
     pub(super) loading: f64,
     /// Deviation of the logarithm per minute.
     pub(super) minute_deviation: f64,
@@ -33,27 +33,27 @@ pub(in crate::market) struct Path {
 pub(in crate::market) struct PathBlock {
     pub start: UnixMinute,
     pub prices: Vec<f64>,
-    /// How wild each minute is: the deviation of its change, in parts of a mean minute's.
+    /// Volatility of each minute: the deviation of its change, in parts of a mean minute's.
     wildness: Vec<f32>,
-    /// How much is due to be traded in each minute, in parts of a mean minute's volume.
+    /// Expected volume of each minute, in parts of a mean minute's volume.
     volumes: Vec<f32>,
-    /// How wild the block's minutes are together.
+    /// Volatility of the block's minutes together.
     pub usual: f64,
 }
 
 impl PathBlock {
-    /// How wild a minute of the block is: the deviation of its change, in parts of a mean minute's.
+    /// Volatility of a minute of the block: the deviation of its change, in parts of a mean minute's.
     pub(in crate::market) fn wildness(&self, minute: UnixMinute) -> f64 {
         f64::from(self.wildness[(minute.0 - self.start.0) as usize])
     }
 
-    /// How much is due to be traded in a minute of the block, in parts of a mean minute's volume.
+    /// Expected volume of a minute of the block, in parts of a mean minute's volume.
     pub(in crate::market) fn volume(&self, minute: UnixMinute) -> f64 {
         f64::from(self.volumes[(minute.0 - self.start.0) as usize])
     }
 }
 
-/// A stretch of both walks.
+/// A segment of both walks.
 #[derive(Clone, Copy)]
 pub(super) struct Both {
     pub(super) market: WalkStretch,
@@ -61,8 +61,8 @@ pub(super) struct Both {
 }
 
 impl Path {
-    /// A path through a coin's history, with a deviation per year (0.5 is a calm coin, 1 a wild one) of which the market's
-    /// walk makes up the part `common` of the variance. `market` is the seed of what the coins have in common.
+    /// A path through a coin's history, with an annual volatility (0.5 is a calm coin, 1 a volatile one) of whose
+    /// variance the market's walk is the part `common`. `market` is the seed of what the coins have in common.
     pub(in crate::market) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;
         let minute_deviation = yearly_deviation / MINUTES_A_YEAR.sqrt();
@@ -157,8 +157,8 @@ impl Path {
         (variance / (end.0 - first.0) as f64).sqrt() / self.minute_deviation
     }
 
-    /// What is due to be traded in the minutes `first..end`, in parts of a mean minute's volume. The season is that of the
-    /// middle, so ask for an hour or less.
+    /// Expected volume of the minutes `first..end`, in parts of a mean minute's volume. The season is that of the
+    /// middle, so use it for an hour or less.
     pub(in crate::market) fn due(&self, first: UnixMinute, end: UnixMinute) -> f64 {
         let volume =
             COMMON_VOLUME * self.market.spent(first, end)[1] + (1.0 - COMMON_VOLUME) * self.own.spent(first, end)[1];

@@ -1,4 +1,4 @@
-//! Where a path is highest, found without looking at every minute.
+//! Finds where a path is highest without computing every minute.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,18 +10,18 @@ use super::path::{Both, Path};
 use super::walk::{KNOT_BITS, reaches};
 use crate::clock::UnixMinute;
 
-/// The minutes of a window by the most that the common price may reach in them, the highest first. They are looked for as far
-/// as they are asked for, once for all markets of a coin.
+/// The minutes of a window by an upper bound of the common price in them, the highest first. They are found lazily,
+/// once for all markets of a coin.
 pub(in crate::market) struct Peaks {
     within: f64,
     reaches: [f64; KNOT_BITS as usize + 1],
     window: Range<i64>,
-    /// Stretches that hold the minutes that are not found yet.
+    /// Segments that hold the minutes that are not found yet.
     left: BinaryHeap<Reach>,
     found: Vec<(f64, UnixMinute)>,
 }
 
-/// A stretch, by the most that the price may reach in it.
+/// A segment, ordered by an upper bound of the price in it.
 struct Reach {
     most: f64,
     both: Both,
@@ -48,7 +48,7 @@ impl PartialEq for Reach {
 impl Eq for Reach {}
 
 impl Peaks {
-    /// The minute of a rank, where the price may reach high enough to be worth the search.
+    /// The minute of a rank, if its upper bound `is_worth` the search.
     fn get(&mut self, rank: usize, path: &Path, is_worth: impl Fn(f64) -> bool) -> Option<UnixMinute> {
         while self.found.len() <= rank {
             let both = {
@@ -81,7 +81,7 @@ impl Peaks {
 }
 
 impl Path {
-    /// The minutes of a window, to be looked at by [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
+    /// The minutes of a window, for [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
     /// most, in deviations of its change.
     pub(in crate::market) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
         let mut peaks =
@@ -94,9 +94,9 @@ impl Path {
         peaks
     }
 
-    /// The highest of the minutes `minutes`, of those that `peaks` has. `high` gives how high a minute reaches, `None` for
-    /// one without trades; it is asked only for minutes that may be the highest. `above` is what makes a common price dearest.
-    /// What is not above `floor` is not looked for.
+    /// The highest price in `minutes`, which `peaks` must have. `high` gives the highest price of a minute, `None` for
+    /// one without trades; it is called only for minutes that may have the highest. `above` gives the most that a
+    /// market's price is for a common price. `None` if nothing is above `floor`.
     pub(in crate::market) fn highest(
         &self,
         peaks: &mut Peaks,

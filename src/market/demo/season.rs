@@ -12,7 +12,7 @@ const VOLUMES: [f64; 7] = [1.06, 1.10, 1.12, 1.12, 1.08, 0.76, 0.76];
 /// Volatility of a weekday in parts of the mean one.
 const SWINGS: [f64; 7] = [1.03, 1.06, 1.07, 1.07, 1.05, 0.85, 0.87];
 
-/// What a minute has in parts of the mean one.
+/// Volume and volatility of a minute in parts of the mean one's.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Season {
     /// Volume.
@@ -38,7 +38,7 @@ static HOURS: LazyLock<Vec<Season>> = LazyLock::new(|| {
     (0..MINUTES_PER_DAY).map(season).collect()
 });
 
-/// No minute swings more.
+/// Upper bound of a minute's volatility.
 pub(in crate::market) static MOST_SWING: LazyLock<f64> = LazyLock::new(|| {
     let hours = HOURS.iter().map(|season| season.swing).fold(0.0, f64::max);
     hours * SWINGS.into_iter().fold(0.0, f64::max)

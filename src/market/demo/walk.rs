@@ -1,10 +1,10 @@
 //! A random walk by random access whose volatility clusters.
 //!
-//! A stretch of 2^16 minutes (45 days) is halved again and again. Each halving shares out the stretch's variance between
-//! the halves, unevenly and by a draw: a multiplicative cascade, whose products over all scales make calm and wild minutes,
-//! hours and days, and heavy tails of what happens in a minute. The walk is a Brownian bridge in that variance, each
-//! midpoint drawn from the hash of its place. The volume that is due to the stretch is shared out by the same draws, less
-//! unevenly, so that much is traded where much moves.
+//! A segment of 2^16 minutes (45 days) is halved again and again. Each halving divides the segment's variance between
+//! the halves, unevenly and by a draw: a multiplicative cascade, whose products over all scales make calm and volatile
+//! minutes, hours and days, and heavy tails of minute returns. The walk is a Brownian bridge in that variance, each
+//! midpoint drawn from the hash of its place. The segment's volume is divided by the same draws, less
+//! unevenly, so that volume is high where volatility is.
 
 use super::noise::{FURTHEST, mix, normal, place, smooth, uniform};
 use super::season::{MOST_SWING, season};
@@ -12,15 +12,16 @@ use crate::clock::UnixMinute;
 
 /// Minutes between knots, as a power of two.
 pub(in crate::market) const KNOT_BITS: u32 = 16;
-/// Furthest that a half's share of the variance is from ½, times two, where a stretch of 2^bits minutes is halved: by bits.
+/// Largest distance of a half's share of the variance from ½, times two, when a segment of 2^bits minutes is halved: by
+/// bits.
 const UNEVEN: [f64; KNOT_BITS as usize + 1] =
     [0.0, 0.7, 0.7, 0.72, 0.75, 0.8, 0.8, 0.82, 0.82, 0.82, 0.82, 0.82, 0.82, 0.78, 0.72, 0.6, 0.5];
-/// The same of the volume, in parts of that.
+/// The same of the volume, in parts of that of the variance.
 const CALMER: f64 = 0.55;
-/// How far the variance of a knot's stretch strays, as a logarithm.
+/// How far the variance of a knot's segment varies, as a logarithm.
 const CLIMATE: f64 = 0.55;
 
-/// A stretch of 2^bits minutes from the minute `low` on.
+/// A segment of 2^bits minutes from the minute `low` on.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct WalkStretch {
     pub low: UnixMinute,
@@ -39,7 +40,7 @@ pub(in crate::market) struct WalkStretch {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct PriceWalk {
     pub seed: u64,
-    /// Seed of the draws that share out variance alike in several walks.
+    /// Seed of the draws of variance that several walks share.
     pub climate: u64,
     /// Weight of those draws; the rest is the walk's own.
     pub common: f64,
@@ -48,7 +49,7 @@ pub(in crate::market) struct PriceWalk {
 }
 
 impl PriceWalk {
-    /// The stretch between two knots, with what the walk is there.
+    /// The segment between two knots, with the walk's values there.
     pub(in crate::market) fn segment(&self, segment: i64, left: f64, right: f64) -> WalkStretch {
         let climate = smooth(place(&[self.climate, 1]), segment as f64 / 5.0)
             + 0.4 * normal(place(&[self.climate, 2, segment as u64]));
@@ -63,7 +64,7 @@ impl PriceWalk {
         }
     }
 
-    /// The halves of a stretch.
+    /// The halves of a segment.
     pub(in crate::market) fn halves(&self, whole: &WalkStretch) -> [WalkStretch; 2] {
         let half = 1i64 << (whole.bits - 1);
         let middle = UnixMinute(whole.low.0 + half);

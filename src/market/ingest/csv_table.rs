@@ -14,7 +14,7 @@ use crate::protocol::suggest::hint;
 
 /// Longest field. A list of prices or tokens has some thousand bytes.
 const LONGEST_FIELD: usize = 1 << 16;
-/// Most bytes of a table, unpacked: its rows are in memory all at once, also of the service that answers from them.
+/// Most bytes of a table, uncompressed: all its rows are in memory at once, in the ingest and in the service.
 const LARGEST: usize = 1 << 28;
 /// Most letters of an unknown column's name that are shown.
 const LONGEST_NAME: usize = 100;
@@ -23,9 +23,9 @@ const MOST_COLUMNS: usize = 1_000;
 
 /// The columns of a layout.
 pub(in crate::market) struct CsvColumns {
-    /// Those that every file has.
+    /// Required columns.
     pub(in crate::market) needed: &'static [&'static str],
-    /// Those that a file may leave out.
+    /// Optional columns.
     pub(in crate::market) others: &'static [&'static str],
 }
 
@@ -44,7 +44,7 @@ pub(in crate::market) enum Range {
     Probability,
 }
 
-/// Seconds since 1970 of the year 5138: what is larger is in milliseconds or microseconds.
+/// Seconds since 1970 of the year 5138: larger numbers are milliseconds or microseconds.
 const LARGEST_SECOND: i64 = 100_000_000_000;
 
 /// The Unix second of a time in ISO 8601, UTC without an offset, such as `2025-11-18 23:25:28+00:00`; of 1970 and later.
@@ -93,13 +93,13 @@ impl<'a> CsvRecord<'a> {
         value.ok_or_else(|| RowFault::new(column, format!("{} is not {wanted}", shown(text.as_bytes()))))
     }
 
-    /// A number that must be there.
+    /// A required number.
     pub(in crate::market) fn needed_number(&self, column: &'static str, range: Range) -> Result<f64, RowFault> {
         self.needed(column)?;
         self.number(column, range)
     }
 
-    /// A whole number of 0 or more; 0 where the field is empty. A data frame with gaps spells 3 as 3.0.
+    /// A whole number of 0 or more; 0 where the field is empty. A data frame with gaps writes 3 as 3.0.
     pub(in crate::market) fn whole(&self, column: &'static str) -> Result<i64, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
@@ -112,7 +112,7 @@ impl<'a> CsvRecord<'a> {
         })
     }
 
-    /// How often something happened: as [`Self::whole`], within the 32 bits of the wire.
+    /// A count: as [`Self::whole`], within the 32 bits of the wire.
     pub(in crate::market) fn count(&self, column: &'static str) -> Result<i64, RowFault> {
         let count = self.whole(column)?;
         if count <= i64::from(i32::MAX) {
@@ -121,7 +121,7 @@ impl<'a> CsvRecord<'a> {
         Err(RowFault::new(column, format!("{count} is more than {}, the most that an answer can tell", i32::MAX)))
     }
 
-    /// A time in seconds, also one as data frames spell it; 0 where the field is empty.
+    /// A time in seconds, or as data frames write it; 0 where the field is empty.
     pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<UnixSecond, RowFault> {
         if let Some(second) = written_time(self.text(column)?) {
             return Ok(UnixSecond(second));
@@ -140,7 +140,7 @@ impl<'a> CsvRecord<'a> {
             return Ok(None);
         }
         let micros = self.whole(column)?;
-        // What the years from 1973 to 2286 have in microseconds.
+        // Microseconds of the years 1973 to 2286.
         if (LARGEST_SECOND * 1_000..LARGEST_SECOND * 100_000).contains(&micros) {
             return Ok(micros.checked_mul(1_000));
         }
@@ -190,7 +190,7 @@ impl IngestTask<'_> {
             split(first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first), &mut fields)
                 .map_err(|_| broken(1, "a quote of the header is not closed, or not at the end of its field".into()))?;
             let header = self.header(&fields, columns)?;
-            // A quote that is open at the end of a line is a stray one, unless the file ends there.
+            // A quote that is open at the end of a line is stray, unless the file ends there: then the file is cut off.
             let mut open: Option<(u64, RowFault)> = None;
             loop {
                 let next = lines.number + 1;
@@ -241,10 +241,10 @@ impl IngestTask<'_> {
         self.end(tally, outcome)
     }
 
-    /// Which known column stands at each place of a header. One that is not known is reported, once, and passed over.
+    /// The known column at each place of a header. Unknown columns are reported, once, and ignored.
     fn header(&mut self, header: &ByteRecord, columns: &CsvColumns) -> Result<Vec<Option<&'static str>>, BrokenFile> {
         if header.len() > MOST_COLUMNS {
-            let what = format!("the header has {} columns; a sheet has {MOST_COLUMNS} at most", header.len());
+            let what = format!("the header has {} columns; a table has {MOST_COLUMNS} at most", header.len());
             return Err(BrokenFile { line: 1, what });
         }
         let mut found = Vec::with_capacity(header.len());

@@ -1,6 +1,6 @@
 //! What is wrong with a row.
 
-/// A row that is left out: which column, and what mends it. In a box, because most rows have none.
+/// Why a row is left out: the column, and how to fix it. In a box, because most rows have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct RowFault(Box<(String, String)>);
 

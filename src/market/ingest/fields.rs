@@ -7,8 +7,8 @@ const fn each(byte: u8) -> u64 {
     0x0101_0101_0101_0101 * byte as u64
 }
 
-/// What the whole number without a sign of a field is. `None` for anything else, for more than sixteen digits, and for a field
-/// so near to the begin of the block that a load would reach before it.
+/// The integer of a field, without a sign. `None` for anything else, for more than sixteen digits, and for a field
+/// so near to the start of the block that a load would reach before it.
 #[inline]
 pub(in crate::market) fn whole(block: &[u8], field: Range<usize>) -> Option<i64> {
     match field.len() {
@@ -18,8 +18,8 @@ pub(in crate::market) fn whole(block: &[u8], field: Range<usize>) -> Option<i64>
     }
 }
 
-/// What the decimal number of a field is, correctly rounded. `None` for one with a sign or an exponent, for what is no number,
-/// for more than sixteen characters or too many digits, and near to the begin of the block.
+/// The decimal number of a field, correctly rounded. `None` for one with a sign or an exponent, for anything but a
+/// number, for more than sixteen characters or too many digits, and near to the start of the block.
 #[inline]
 pub(in crate::market) fn decimal(block: &[u8], field: Range<usize>) -> Option<f64> {
     match field.len() {
@@ -30,11 +30,11 @@ pub(in crate::market) fn decimal(block: &[u8], field: Range<usize>) -> Option<f6
     }
 }
 
-/// A power of ten that a double holds exactly. A whole number below 2^53 divided by one is rounded once, which is what
-/// reading correctly means.
+/// Powers of ten that a double holds exactly. An integer below 2^53 divided by one is rounded once, so the result is
+/// correctly rounded.
 const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// A field of at most eight bytes, as if zeros stood before it: its last byte is the highest.
+/// A field of at most eight bytes, padded with zeros in front: its last byte is the highest.
 #[derive(Clone, Copy)]
 struct Eight(u64);
 
@@ -60,7 +60,7 @@ impl Eight {
         if points == 0 {
             return self.whole().map(|whole| whole as f64);
         }
-        // What stands before the point moves over it; a second point is no digit.
+        // The digits before the point move over it; a second point fails as no digit.
         let place = points.trailing_zeros() & !7;
         let before = self.0 & !(u64::MAX << place);
         let after = self.0 & (u64::MAX << place << 8);

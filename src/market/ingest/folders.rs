@@ -1,4 +1,4 @@
-//! Which files of a folder of dumps are read. What is not is reported, and stops nobody.
+//! Finds the files of a folder of dumps. Anything else is reported and skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(in crate::market) type DumpFolder = (&'static str, FolderLayout);
 type ReadDay = fn((&str, &str), UnixDay, &mut IngestTask<'_>) -> Result<(), MarketError>;
 /// Reads the files of all markets and days.
 type ReadDays = fn(&[(PathBuf, DumpFile)], IngestRules<'_>, &mut IngestReport) -> Result<(), MarketError>;
-/// Reads a table of the user's own, by its name.
+/// Reads a table, by its name.
 type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
 
 /// What a folder of dumps holds.
@@ -32,7 +32,7 @@ type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
 pub(in crate::market) enum FolderLayout {
     /// A file for each market and day.
     Days(ReadDay),
-    /// Such files, of which neighbours may hold the same, and which are read together therefore.
+    /// The same, but files of neighbouring days may overlap, so they are read together.
     Overlapping(ReadDays),
     Tables(ReadTable),
 }
@@ -42,7 +42,7 @@ const NO_FILE: &str = "no file, but a folder, a pipe or a link to nothing";
 const NO_DAY: &str = "the name is not DAY.csv or DAY.csv.gz, such as 2024-12-01.csv.gz, of the years 1680 to 2259";
 const NO_FOLDER: &str = "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY.csv.gz)";
 
-/// The files of a kind that is cut by market and day.
+/// The files of a kind that is split by market and day.
 pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, DumpFile)> {
     let mut files = Vec::new();
     for (exchange, folder) in folders(kind, report) {
@@ -81,7 +81,7 @@ pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(
                 continue;
             };
             if file.is_dir() || name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv").is_none() {
-                report.problem(&file, 0, "no sheet: those are NAME.csv or NAME.csv.gz, at most one folder down");
+                report.problem(&file, 0, "no table: those are NAME.csv or NAME.csv.gz, at most one folder down");
             } else if !file.is_file() {
                 report.problem(&file, 0, NO_FILE);
             } else if let Some(why) = unfit(&name) {
@@ -94,7 +94,7 @@ pub(in crate::market) fn tables(kind: &Path, report: &mut IngestReport) -> Vec<(
     files
 }
 
-/// What is in a folder, by name, without hidden files.
+/// The entries of a folder, by name, without hidden files.
 ///
 /// # Errors
 /// It cannot be read.
@@ -106,12 +106,12 @@ pub(in crate::market) fn entries(folder: &Path) -> Result<Vec<PathBuf>, MarketEr
     Ok(paths)
 }
 
-/// An error that names its place.
+/// An error with its path.
 pub(in crate::market) fn in_place(path: &Path, error: &std::io::Error) -> MarketError {
     MarketError::Internal(format!("{}: {error}", path.display()))
 }
 
-/// As [`entries`]; a folder that cannot be read is reported and holds nothing.
+/// As [`entries`]; a folder that cannot be read is reported and counts as empty.
 fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     if !folder.is_dir() {
         report.problem(folder, 0, NO_FOLDER);
@@ -123,8 +123,8 @@ fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     })
 }
 
-/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is reported and left out:
-/// two such must not become one.
+/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is reported and
+/// left out, since two such names could become one.
 fn folders(parent: &Path, report: &mut IngestReport) -> Vec<(String, PathBuf)> {
     let mut folders = Vec::new();
     for path in listed(parent, report) {
@@ -150,6 +150,6 @@ fn file_name(path: &Path) -> String {
 fn day_of(file: &Path) -> Option<UnixDay> {
     let name = file_name(file);
     let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
-    // Nanoseconds hold the days of the years 1678 to 2261, and those beside them that a file may reach into.
+    // Nanoseconds hold the years 1678 to 2261; a file may reach into the days beside its own.
     parse_date(stem).filter(|day| (-106_000..=106_000).contains(&day.0))
 }

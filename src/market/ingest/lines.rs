@@ -1,4 +1,4 @@
-//! Lines of a dump file, unpacked on a thread of its own while earlier ones are being read.
+//! Lines of a dump file, decompressed on another thread while earlier ones are being read.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -11,19 +11,19 @@ use flate2::read::MultiGzDecoder;
 use crate::archive::open_plain;
 use crate::decode::Delimited;
 
-/// Bytes that are handed over at a time: large enough that the hand-over costs nothing, small enough for the caches.
+/// Bytes of a block: large enough that passing it between threads costs nothing, small enough for the caches.
 const BLOCK: usize = 1 << 18;
 /// Blocks that may wait to be read.
 const WAITING: usize = 64;
-/// Empty lines that are passed in one go.
+/// Empty lines that are skipped at a time.
 const MANY_EMPTY: usize = 1 << 15;
-/// Longest line. A row of any dump has a few hundred bytes; what is longer is no dump, and must not fill the memory.
+/// Longest line. A row of any dump has a few hundred bytes; a longer one is no dump, and must not fill the memory.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// A file's bytes, cut into blocks of whole lines.
 struct LineBlocks {
     source: Box<dyn Read + Send>,
-    /// The begin of a line whose end is not yet read.
+    /// The start of a line whose end is not read yet.
     rest: Vec<u8>,
     /// Set when the last line of the file has no end.
     cut: Arc<AtomicBool>,
@@ -41,7 +41,8 @@ impl LineBlocks {
         Ok(Self { source, rest: Vec::new(), cut: Arc::default() })
     }
 
-    /// Fills the block with the next lines, each with its end, also the last one of the file. `false` when it is the last.
+    /// Fills the block with the next lines, each with a line end, even the file's last. `false` when the block is the
+    /// last.
     fn next(&mut self, block: &mut Vec<u8>) -> io::Result<bool> {
         let mut length = self.rest.len();
         block.resize(BLOCK.max(length), 0);
@@ -60,7 +61,7 @@ impl LineBlocks {
                     block.push(b'\n');
                 }
             }
-            // Only the first line may have begun before.
+            // Only the first line may have begun in an earlier block.
             let first = memchr::memchr(b'\n', &block[length..]).map_or(block.len(), |end| length + end);
             if first > LONGEST_LINE {
                 let problem = format!("a line of more than {LONGEST_LINE} bytes");
@@ -93,7 +94,7 @@ fn fill(source: &mut dyn Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// The blocks of a file, unpacked ahead of the reader.
+/// The blocks of a file, decompressed ahead of the reader.
 struct Ahead {
     blocks: Receiver<io::Result<Vec<u8>>>,
     used: SyncSender<Vec<u8>>,
@@ -106,7 +107,7 @@ impl Ahead {
         let cut = Arc::clone(&source.cut);
         let (sender, blocks) = sync_channel(WAITING);
         let (used, empty) = sync_channel::<Vec<u8>>(WAITING);
-        // The thread ends with the file, or when nobody takes its blocks any more.
+        // The thread ends with the file, or when the receiver is dropped.
         std::thread::Builder::new().name("unpack".to_owned()).spawn(move || {
             loop {
                 let mut block = empty.try_recv().unwrap_or_default();
@@ -120,11 +121,11 @@ impl Ahead {
         Ok(Self { blocks, used, cut })
     }
 
-    /// Puts the next block in the place of one that is read; `false` at the end.
+    /// Replaces a block that was read by the next one; `false` at the end.
     fn replace(&self, block: &mut Vec<u8>) -> io::Result<bool> {
         let Ok(next) = self.blocks.recv() else { return Ok(false) };
         let read = std::mem::replace(block, next?);
-        // One that grew for a long line would keep its room.
+        // A block that grew for a long line is not reused, to free its memory.
         if read.capacity() <= 2 * BLOCK {
             let _ = self.used.try_send(read);
         }
@@ -138,14 +139,14 @@ pub(in crate::market) struct DumpLine<'a> {
     pub(in crate::market) number: u64,
     pub(in crate::market) block: &'a [u8],
     pub(in crate::market) begin: usize,
-    /// Before the line's end.
+    /// End of its text, without the line end.
     pub(in crate::market) end: usize,
-    /// Where its fields end; the last one perhaps behind `end`.
+    /// The ends of its fields; the last may be behind `end`.
     pub(in crate::market) field_ends: &'a [u32],
 }
 
 impl<'a> DumpLine<'a> {
-    /// Its bytes, without what ends it.
+    /// Its bytes, without the line end.
     pub(in crate::market) fn text(&self) -> &'a [u8] {
         &self.block[self.begin..self.end]
     }
@@ -169,13 +170,13 @@ pub(in crate::market) struct Lines {
 
 impl Lines {
     pub(in crate::market) fn open(path: &Path) -> io::Result<Self> {
-        // Whether there is such a kernel was asked before the first file.
+        // Whether there is such a kernel was checked before the first file.
         let fields = Delimited::new().map_err(io::Error::other)?;
         Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
 
-    /// The lines of a block of which none is read yet but the header: their bytes, where their fields lie, and the first line.
-    /// `None` when the next line stands in a block that is begun, and at the end of the file.
+    /// The lines of a block of which none is read yet but the header: their bytes, their fields' places, and the first
+    /// line. `None` when the next line is in a block that is partly read, and at the end of the file.
     pub(in crate::market) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
         let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
         Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))
@@ -186,7 +187,7 @@ impl Lines {
         self.source.cut.load(Ordering::Acquire)
     }
 
-    /// Passes the rest of the block.
+    /// Skips the rest of the block.
     pub(in crate::market) fn pass(&mut self) {
         self.number += (self.fields.lines() - self.read) as u64;
         self.read = self.fields.lines();
@@ -205,8 +206,8 @@ impl Lines {
         Ok(false)
     }
 
-    /// The next line that is not empty; `None` at the end of the file. Of very many empty lines one comes now and then, so
-    /// that whoever reads can look whether to go on.
+    /// The next line that is not empty; `None` at the end of the file. Among very many empty lines one is returned now
+    /// and then, so that the caller can check whether to go on.
     pub(in crate::market) fn next_line(&mut self) -> io::Result<Option<DumpLine<'_>>> {
         let mut passed = 0;
         loop {
@@ -224,7 +225,7 @@ impl Lines {
         }
     }
 
-    /// Where a line of the block begins and ends, without what ends it.
+    /// Start and end of a line in the block, without the line end.
     #[inline]
     fn bounds(&self, line: usize) -> (usize, usize) {
         let (begin, field_ends) = self.fields.line(line);

@@ -1,4 +1,4 @@
-//! What the ingest's subjects are made of: rows and fields of dumps, tables of the user's own, what is reported.
+//! What all subjects of the ingest share: rows and fields of dumps, tables, and the report.
 
 pub(in crate::market) mod csv_table;
 pub(in crate::market) mod fault;

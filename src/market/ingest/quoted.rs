@@ -4,12 +4,12 @@
 
 use csv::ByteRecord;
 
-/// A quote that is in no place for one.
+/// A misplaced quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum StrayQuote {
-    /// The field of that place is opened and not closed.
+    /// The quote that opens this field is not closed.
     Open(usize),
-    /// Something follows the closing quote of the field of that place.
+    /// Text follows the closing quote of this field.
     Behind(usize),
 }
 
@@ -33,7 +33,7 @@ pub(in crate::market) fn split(line: &[u8], fields: &mut ByteRecord) -> Result<(
             let end = memchr::memchr(b'"', rest).ok_or(StrayQuote::Open(fields.len()))?;
             field.extend_from_slice(&rest[..end]);
             rest = &rest[end + 1..];
-            // Two quotes within a quoted field are one.
+            // Two quotes within a quoted field stand for one.
             let Some(more) = rest.strip_prefix(b"\"") else { break };
             field.push(b'"');
             rest = more;

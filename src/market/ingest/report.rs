@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::fault::RowFault;
 
-/// Most bad rows that are listed for one file; the rest is counted.
+/// Most bad rows that are listed for a file; the rest are counted.
 pub(in crate::market) const MOST_PROBLEMS: usize = 1_000;
 
 /// Something in the dumps that was left out.
@@ -14,7 +14,7 @@ pub struct Problem {
     pub file: String,
     /// Line in the file, the header being line 1; 0 when it is the file as a whole.
     pub line: u64,
-    /// What is wrong, and what mends it.
+    /// What is wrong, and how to fix it.
     pub what: String,
     /// Name of the column; empty for the row, or the file, as a whole.
     pub column: String,

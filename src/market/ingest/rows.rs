@@ -16,12 +16,12 @@ use crate::market::ingest::lines::{DumpLine, Lines};
 /// Microseconds in a day.
 const DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
 
-/// Largest price, amount or rate. What is larger is a slip, and its sums would end in infinity.
+/// Largest price, amount or rate. Anything larger is an error in the dump, and sums of it could overflow to infinity.
 const LARGEST: f64 = 1e18;
 
-/// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, asked after each piece, says no.
+/// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, called after each piece, returns false.
 pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
-    /// A look takes longer than a page, but a piece takes no time that somebody would notice.
+    /// Large enough that the calls cost nothing, small enough that an interrupt is not noticeably late.
     const PIECE: u64 = 1 << 26;
     let mut file = open_plain(path)?;
     let mut hasher = Sha256::new();
@@ -57,7 +57,7 @@ struct RowLayout {
     times: Range<i64>,
 }
 
-/// A file that cannot be read on: the line, and why.
+/// Why a file cannot be read further, and at which line.
 pub(in crate::market) struct BrokenFile {
     pub line: u64,
     pub what: String,
@@ -69,8 +69,8 @@ pub(in crate::market) struct DumpRow<'a> {
     layout: &'a RowLayout,
 }
 
-/// The rows of a block, of which none is read yet, all as wide as the header. What is read of all at once is as it would
-/// be of each alone; what cannot be read so is left to the rows.
+/// The rows of a block, of which none is read yet, all as wide as the header. Columns that are read at once equal the
+/// values of the single rows; a column for which that is not possible is read row by row.
 pub(in crate::market) struct RowBlock<'a> {
     text: &'a [u8],
     fields: &'a mut Delimited,
@@ -84,7 +84,7 @@ impl RowBlock<'_> {
         self.fields.lines() - self.first
     }
 
-    /// As [`DumpRow::time`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::time`], of all rows; `None` if one must be read alone.
     pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
         let mut times = Vec::with_capacity(self.rows());
         for field in self.column(column) {
@@ -94,7 +94,7 @@ impl RowBlock<'_> {
         inside.then(|| times.into_iter().map(|micros| micros * 1_000))
     }
 
-    /// As [`DumpRow::number`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::number`], of all rows; `None` if one must be read alone.
     pub(in crate::market) fn numbers(&mut self, column: usize, above: bool) -> Option<Vec<f64>> {
         let mut values = Vec::with_capacity(self.rows());
         let RowLayout { columns, width, .. } = self.layout;
@@ -102,7 +102,7 @@ impl RowBlock<'_> {
         (read && values.iter().all(|value| fits(*value, above))).then_some(values)
     }
 
-    /// As [`DumpRow::either`], of all rows; `None` when one is not to be read so.
+    /// As [`DumpRow::either`], of all rows; `None` if one must be read alone.
     pub(in crate::market) fn either(&self, column: usize, yes: &str, no: &str) -> Option<Vec<bool>> {
         let (yes, no) = (yes.as_bytes(), no.as_bytes());
         let mut values = Vec::with_capacity(self.rows());
@@ -138,7 +138,7 @@ impl DumpRows {
         };
         let columns = wanted.iter().map(place).collect::<Result<_, _>>()?;
         let width = header.len();
-        // Dumps are cut by the time of arrival, so a row may belong to the day before or after, and to no other.
+        // Dumps are split by the time of arrival, so a row may be of the day before or after, and of no other.
         let times = (day.0 - 1) * DAY..(day.0 + 2) * DAY;
         Ok(Self { lines, layout: RowLayout { columns, width, times } })
     }
@@ -165,7 +165,7 @@ impl DumpRows {
         }
     }
 
-    /// Passes the block that was read.
+    /// Skips the block that was read.
     pub(in crate::market) fn pass(&mut self) {
         self.lines.pass();
     }
@@ -200,7 +200,7 @@ impl<'a> DumpRow<'a> {
         Ok(begin..end.min(field_ends[place] as usize))
     }
 
-    /// How to mend a time of another day: where it would be of this one in another unit, that is it.
+    /// How to fix a time of another day: by its unit, if it would be of this day in another one.
     #[cold]
     fn remedy(&self, time: i64) -> String {
         let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
@@ -233,12 +233,12 @@ impl<'a> DumpRow<'a> {
         Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }
 
-    /// The number that a field spells.
+    /// The number in a field.
     #[inline]
     fn decimal(&self, column: usize) -> Result<Option<f64>, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
-        // White space around a number is passed over, as it is where a whole block is read.
+        // White space around a number is ignored, as when a block is read at once.
         Ok(fields::decimal(self.line.block, field).or_else(|| fast_float2::parse::<f64, _>(text.trim_ascii()).ok()))
     }
 
@@ -284,18 +284,18 @@ impl<'a> DumpRow<'a> {
     }
 }
 
-/// Whether a number is at least 0, or above it when `above`, and no slip.
+/// Whether a number is at least 0, or above it when `above`, and not too large.
 #[inline]
 fn fits(value: f64, above: bool) -> bool {
     (if above { value > 0.0 } else { value >= 0.0 }) && value <= LARGEST
 }
 
-/// A whole number; white space around it is passed over.
+/// A whole number; white space around it is ignored.
 pub(in crate::market) fn whole(text: &[u8]) -> Option<i64> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
-/// A field as a message quotes it.
+/// A field as quoted in messages.
 pub(in crate::market) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let short: String = text.chars().take(40).collect();

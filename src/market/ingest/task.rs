@@ -1,4 +1,4 @@
-//! One file on its way into the store.
+//! The ingest of one file.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{BrokenFile, DumpRow, DumpRows, RowBlock, fingerprint};
 use crate::market::store::origin::DumpOrigin;
 
-/// Rows between two looks at whether to go on: many looks a second, and not worth a thought at each row.
+/// Rows between two checks of whether to go on: many checks a second, at no cost for each row.
 const PATIENCE: usize = 1 << 15;
 
-/// Where to, and by which rules.
+/// The store, and the rules of an ingest.
 #[derive(Clone, Copy)]
 pub(in crate::market) struct IngestRules<'a> {
     pub(in crate::market) store: &'a Path,
@@ -19,33 +19,34 @@ pub(in crate::market) struct IngestRules<'a> {
     pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
 }
 
-/// A file, where it goes, and the report on it.
+/// A file to ingest, with its store and report.
 pub(in crate::market) struct IngestTask<'a> {
     pub(in crate::market) file: &'a Path,
     pub(in crate::market) store: &'a Path,
     pub(in crate::market) report: &'a mut IngestReport,
     pub(in crate::market) keep_going: &'a dyn Fn() -> bool,
-    /// Whether a file may take the place of one with more good rows.
+    /// Whether a file may replace one with more good rows.
     pub(in crate::market) allow_fewer_rows: bool,
-    /// Good rows of the file that the store holds in this one's place; 0 where there is none, or it does not say.
+    /// Good rows of the file that this one would replace; 0 if there is none, or its rows are not recorded.
     pub(in crate::market) held: u64,
-    /// Good rows of this file, once it is read and to be taken.
+    /// Good rows of this file, once it is read and accepted.
     pub(in crate::market) good: u64,
 }
 
-/// Rows of a file so far.
+/// Number of rows of a file so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::market) struct Tally {
     good: usize,
     bad: usize,
 }
 
-/// Whoever takes the rows of a file.
+/// Receives the rows of a file.
 pub(in crate::market) trait Taker {
-    /// Takes a row: what is wrong with it, or whether more are wanted.
+    /// Takes a row; returns what is wrong with it, or whether more are wanted.
     fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault>;
 
-    /// Takes all rows of a block at once, and says whether more are wanted. `None` when it has not: then they come one by one.
+    /// Takes all rows of a block at once; returns whether more are wanted. `None` if it took none: then they come one
+    /// by one.
     fn block(&mut self, _: &mut RowBlock<'_>) -> Option<bool> {
         None
     }
@@ -61,7 +62,7 @@ impl<Take: FnMut(&DumpRow<'_>) -> Result<bool, RowFault>> Taker for OneByOne<Tak
 }
 
 impl IngestTask<'_> {
-    /// Hash of the file; `None`, with a problem in the report, where it cannot be read, and where the ingest is to end.
+    /// Hash of the file; `None` if it cannot be read, with a problem in the report, and if the ingest is interrupted.
     pub(in crate::market) fn fingerprint(&mut self) -> Option<String> {
         match fingerprint(self.file, self.keep_going) {
             Ok(hash) => {
@@ -86,7 +87,7 @@ impl IngestTask<'_> {
         true
     }
 
-    /// What the store is to remember of the file.
+    /// The file's origin, to be recorded in the store.
     pub(in crate::market) fn origin(&self, fingerprint: &str) -> DumpOrigin {
         DumpOrigin::new(fingerprint, self.good)
     }
@@ -101,8 +102,8 @@ impl IngestTask<'_> {
         self.read(day, columns, &mut OneByOne(take))
     }
 
-    /// Hands every row of a published dump to the taker. `true` when the file was read to its end and holds a good row; else it
-    /// must not be taken, and the report says why, unless the taker left it.
+    /// Passes every row of a published dump to the taker. `true` when the file was read to its end and holds a good
+    /// row; else it is rejected, and the report says why, unless the taker wanted no more rows.
     pub(in crate::market) fn read(&mut self, day: UnixDay, columns: &[&str], taker: &mut impl Taker) -> bool {
         let (mut tally, mut left) = (Tally::default(), false);
         let outcome = (|| {
@@ -138,7 +139,7 @@ impl IngestTask<'_> {
         !left && self.end(tally, outcome)
     }
 
-    /// Counts a row. `false` when the ingest is to end.
+    /// Counts a row. `false` when the ingest is interrupted.
     pub(in crate::market) fn count(&mut self, tally: &mut Tally, line: u64, outcome: Result<(), RowFault>) -> bool {
         match outcome {
             Ok(()) => self.count_good(tally, 1),
@@ -158,7 +159,7 @@ impl IngestTask<'_> {
         self.goes_on(*tally, rows)
     }
 
-    /// Whether the ingest goes on after the last `rows`; asked now and then.
+    /// Whether the ingest goes on after the last `rows`; checks `keep_going` now and then.
     fn goes_on(&mut self, tally: Tally, rows: usize) -> bool {
         let seen = tally.good + tally.bad;
         if seen / PATIENCE != (seen - rows) / PATIENCE && !(self.keep_going)() {
@@ -167,7 +168,7 @@ impl IngestTask<'_> {
         !self.report.interrupted
     }
 
-    /// Whether the store holds more good rows of the file than these, and must not lose them; then the report says so.
+    /// Whether the store holds more good rows of the file and must not lose them; then the report says so.
     pub(in crate::market) fn has_fewer(&mut self, good: u64) -> bool {
         if good >= self.held || self.allow_fewer_rows {
             return false;
@@ -181,7 +182,7 @@ impl IngestTask<'_> {
         true
     }
 
-    /// Whether the file is to be taken: it was read to its end, and has a good row.
+    /// Whether the file is accepted: it was read to its end, and has a good row.
     pub(in crate::market) fn end(&mut self, tally: Tally, outcome: Result<(), BrokenFile>) -> bool {
         if self.report.interrupted {
             return false;
@@ -190,7 +191,7 @@ impl IngestTask<'_> {
             self.report.problem(self.file, 0, format!("{} more bad rows", tally.bad - MOST_PROBLEMS));
         }
         if let Err(BrokenFile { line, what }) = outcome {
-            // The header is line 1: a file without a column that is needed is complete, and of no use.
+            // A problem of the header (line 1) makes the file unusable, but does not mean that it is cut off.
             let how = if line <= 1 { "was not taken" } else { "breaks off and was not taken" };
             self.report.problem(self.file, line, format!("the file {how}: {what}"));
             return false;
@@ -209,7 +210,7 @@ impl IngestTask<'_> {
     }
 }
 
-/// The events of a file by time, then by file order; `None` when it is not to be taken.
+/// The events of a file by time, then by file order; `None` if it is rejected.
 pub(in crate::market) fn collect<T>(
     task: &mut IngestTask<'_>,
     day: UnixDay,

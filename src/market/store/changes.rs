@@ -1,9 +1,9 @@
-//! One change of a store at a time, and none while somebody reads: who answers from a store sees it as it was before the files
-//! of a change went into it, or as it is afterwards.
+//! One change of a store at a time, and none while an answer reads it: an answer sees the store as it was before all
+//! files of a change were placed, or after.
 //!
-//! Two files in the store's folder are locked, whatever they hold going with no process: `.changes` counts the changes, and
-//! whoever reads shares its lock; `.gate` lets a writer pass before readers that come later, so that it need not wait for
-//! ever. On a file system without locks the count alone is left, and an answer may meet a change.
+//! Two files in the store's folder are locked; the system releases the locks of a process that ends. `.changes` counts
+//! the changes, and readers share its lock; `.gate` lets a writer pass before readers that come later, so that it does
+//! not starve. On a file system without locks only the count works, and an answer may be computed during a change.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,18 +17,18 @@ pub(in crate::market) const CHANGES: &str = ".changes";
 /// Digits of the count.
 const DIGITS: u64 = 20;
 
-/// A store that nobody changes, until dropped.
+/// A lock that keeps a store unchanged until dropped.
 #[derive(Debug)]
 pub(in crate::market) struct StoreReading {
     _changes: Option<File>,
-    /// How often the store was changed.
+    /// Number of changes of the store.
     pub(in crate::market) count: u64,
 }
 
 impl StoreReading {
     /// Waits until a change under way is done.
     pub(in crate::market) fn begin(root: &Path) -> Self {
-        // Without the files nothing was ingested since there are such; a lock that cannot be had is passed over.
+        // Stores of earlier versions lack the files; a file system without locks is read without one.
         let gate = open_own(&root.join(GATE)).ok();
         let _ = gate.as_ref().map(File::lock_shared);
         let mut changes = open_own(&root.join(CHANGES)).ok();
@@ -45,7 +45,7 @@ fn count(changes: &mut File) -> u64 {
     read.ok().and_then(|_| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A finished table that is not yet in its place.
+/// A complete table file that is not yet in its place.
 pub(in crate::market) fn prepared(path: &Path, table: &Table, metadata: &Metadata) -> Result<Unplaced, ArchiveError> {
     let mut writer = ParquetWriter::begin(path, table)?;
     writer.push(table)?;
@@ -57,7 +57,7 @@ pub(in crate::market) fn place<const N: usize>(root: &Path, files: [Unplaced; N]
     Change { files: files.into() }.place(root)
 }
 
-/// Files that go into the store together, complete but not yet in their places. Dropped, they are gone.
+/// Complete files that are placed in the store together; dropping them removes them.
 #[derive(Debug, Default)]
 pub(in crate::market) struct Change {
     files: Vec<Unplaced>,
@@ -68,7 +68,7 @@ impl Change {
         self.files.is_empty()
     }
 
-    /// Adds a file, or puts it where an earlier one for the same place was.
+    /// Adds a file; it replaces an earlier one for the same place.
     pub(in crate::market) fn add(&mut self, file: Unplaced) {
         match self.files.iter_mut().find(|other| other.destination() == file.destination()) {
             Some(earlier) => *earlier = file,
@@ -76,13 +76,13 @@ impl Change {
         }
     }
 
-    /// Where to read what will lie at a path once the change is made.
+    /// Where to read the file that will be at a path after the change.
     pub(in crate::market) fn found(&self, path: PathBuf) -> PathBuf {
         let own = self.files.iter().find(|file| file.destination() == path);
         own.map_or(path, |file| file.path().to_owned())
     }
 
-    /// Puts the files in their places, in the order in which they came.
+    /// Puts the files in their places, in the order in which they were added.
     pub(in crate::market) fn place(self, root: &Path) -> Result<(), ArchiveError> {
         let open = |name: &str| {
             let path = root.join(name);

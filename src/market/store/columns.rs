@@ -30,7 +30,7 @@ impl<'a> FileColumns<'a> {
         Ok(Self { path, table })
     }
 
-    /// Those of a table that was read of the file.
+    /// The columns of a table that was read from the file.
     pub(in crate::market) fn of(path: &'a Path, table: Table) -> Self {
         Self { path, table }
     }
@@ -54,7 +54,7 @@ impl<'a> FileColumns<'a> {
         }
     }
 
-    /// Strings, empty where there is none.
+    /// Strings, empty if null.
     pub(in crate::market) fn texts(&mut self, name: &str) -> Result<Vec<String>, SourceError> {
         match self.take(name)? {
             Column::Text(values) => Ok(values.into_iter().map(Option::unwrap_or_default).collect()),

@@ -1,7 +1,7 @@
-//! Which files a store has had put into it: one that is there no more is missing, and not "no data".
+//! The list of files that were put into a store, so that a lost one counts as missing and not as "no data".
 //!
-//! The file `.files` in the store's folder names them, a line each, from the store's folder. Lines are only added; where it is not
-//! there, as in stores of earlier versions, nothing is missing, and the next ingest writes down what it finds.
+//! The file `.files` in the store's folder has a line for each, relative to that folder. Lines are only added. Without
+//! the file, as in stores of earlier versions, nothing counts as missing, and the next ingest lists what it finds.
 
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::archive::{ArchiveError, open_own, open_own_to_write};
 
 pub(in crate::market) const HELD: &str = ".files";
 
-/// The names, as they were added; also what else stands there, which is the reader's to leave out. What has no end of line was
-/// not written to its end.
+/// The names, in the order in which they were added, and any foreign lines, which the caller skips. A last line without
+/// an end was cut off and is left out.
 pub(in crate::market) fn names(root: &Path) -> Vec<String> {
     let mut text = Vec::new();
     let read = open_own(&root.join(HELD)).and_then(|mut file| file.read_to_end(&mut text));
@@ -22,7 +22,7 @@ pub(in crate::market) fn names(root: &Path) -> Vec<String> {
     String::from_utf8_lossy(&text[..whole]).lines().map(str::to_owned).collect()
 }
 
-/// The name of a file below the store's folder; `None` for another one.
+/// The name of a file below the store's folder; `None` for a file elsewhere.
 pub(in crate::market) fn name(root: &Path, file: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> = file.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
     Some(parts?.join("/"))
@@ -42,7 +42,7 @@ pub(in crate::market) fn add(root: &Path, names: &[String]) -> Result<(), Archiv
     let written = (|| {
         let mut file = open_own_to_write(&path, false)?;
         let end = file.seek(SeekFrom::End(0))?;
-        // A line that a killed ingest did not write to its end must not begin the next one.
+        // If a killed ingest left an unfinished line, the next one must not continue it.
         let mut last = [b'\n'];
         if end > 0 {
             file.seek(SeekFrom::Start(end - 1))?;

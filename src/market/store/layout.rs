@@ -1,4 +1,4 @@
-//! Names: where a store's files lie, and the markets that their names describe.
+//! The paths of a store's files, and the markets that they name.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,14 +32,14 @@ impl Dataset {
 /// Name of the file in a day's folder: readers of `key=value` folders then see the date as a column.
 pub(in crate::market) const FILE: &str = "part.parquet";
 
-/// Where the file of a market's day lies.
+/// The path of a market's file of a day.
 pub(in crate::market) fn file(root: &Path, dataset: Dataset, exchange: &str, symbol: &str, day: UnixDay) -> PathBuf {
     let folder = root.join(dataset.name()).join(format!("exchange={}", encode(exchange)));
     folder.join(format!("symbol={}", encode(symbol))).join(format!("date={}", date(day))).join(FILE)
 }
 
-/// Every file of a dataset, also one that is there no more: exchange, symbol, day. What has another form of name is not of the
-/// store.
+/// Every file of a dataset, missing ones included: exchange, symbol, day. A file with another form of name is not the
+/// store's.
 ///
 /// # Errors
 /// A link: none is followed.
@@ -68,17 +68,17 @@ pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(Str
     Ok(found)
 }
 
-/// What the names of the folders say.
+/// The partition that the folders name.
 fn place(exchange: &str, symbol: &str, day: &str) -> Option<(String, String, UnixDay)> {
     Some((decode(exchange)?, decode(symbol)?, parse_date(day)?))
 }
 
-/// Where the file of a table lies that is not cut by market and day.
+/// The path of a table that is not partitioned by market and day.
 pub(in crate::market) fn table_file(root: &Path, dataset: Dataset, source: &str) -> PathBuf {
     root.join(dataset.name()).join(format!("source={}", encode(source))).join(FILE)
 }
 
-/// Every table of a dataset, also one that is there no more, by the name of its source.
+/// Every table of a dataset, missing ones included, by the name of its source.
 ///
 /// # Errors
 /// A link: none is followed.
@@ -100,14 +100,14 @@ pub(in crate::market) fn table_files(root: &Path, dataset: Dataset) -> Result<Ve
     Ok(found.into_iter().map(|(_, file)| file).collect())
 }
 
-/// The folder of a dataset, which need not be there.
+/// The folder of a dataset, which may not exist.
 fn top(root: &Path, dataset: Dataset) -> Result<PathBuf, SourceError> {
     let folder = root.join(dataset.name());
     let is_link = fs::symlink_metadata(&folder).is_ok_and(|about| about.is_symlink());
     if is_link { Err(link(&folder)) } else { Ok(folder) }
 }
 
-/// Whether a file of the store is there.
+/// Whether a file of the store exists.
 fn is_file(path: &Path) -> Result<bool, SourceError> {
     match fs::symlink_metadata(path) {
         Ok(about) if about.is_symlink() => Err(link(path)),
@@ -121,8 +121,8 @@ fn link(path: &Path) -> SourceError {
 
 const LINK: &str = "a link, and a store follows none; put what it points to in its place";
 
-/// What does not belong into a store: a link, which would lead what is written out of it, or something else than a file and a
-/// folder, which might never answer. Which one, and what mends it; `None` where all is well.
+/// The first thing that must not be in a store, and how to repair it: a link, by which a write could leave the store,
+/// or anything but a file or folder, since reading it might block. `None` if there is nothing such.
 pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<String> {
     for own in [GATE, CHANGES, HELD].map(|name| root.join(name)) {
         if let Some(problem) = is_foreign(&own) {
@@ -160,7 +160,7 @@ pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<St
     None
 }
 
-/// Longest name of a folder that every usual file system takes, bytes.
+/// Longest name of a folder on all usual file systems, bytes.
 const LONGEST_NAME: usize = 255;
 
 /// Why a name cannot be that of a folder `KEY=name` of a store; `None` when it can.
@@ -179,7 +179,7 @@ pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathB
     let mut next = 0;
     while let Some(folder) = found.get(next) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        // A link may lead out of the store: it is not followed.
+        // A link may lead out of the store, so it is not followed.
         let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         let below: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
         found.extend(below);
@@ -188,7 +188,7 @@ pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathB
     found
 }
 
-/// Writes down the files of a store that it does not know of: an earlier version put them there, or an ingest that was killed.
+/// Lists the unlisted files of a store, which an earlier version or a killed ingest put there.
 pub(in crate::market) fn note_files(root: &Path, datasets: &[Dataset]) -> Result<(), ArchiveError> {
     let known: HashSet<String> = held::names(root).into_iter().collect();
     let files = folders(root, datasets).into_iter().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
@@ -223,14 +223,15 @@ fn date(day: UnixDay) -> String {
     date.map_or_else(|_| format!("day{}", day.0), |date| date.to_string())
 }
 
-/// What stays as it is in a folder's name; all else could mean something to a file system or to a reader of `key=value`.
+/// Characters that stay unencoded in a folder's name; others could mean something to a file system or a `key=value`
+/// reader.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
 fn encode(name: &str) -> String {
     utf8_percent_encode(name, ENCODED).to_string()
 }
 
-/// The name again; `None` where what is encoded is no text.
+/// The decoded name; `None` if it is not UTF-8.
 fn decode(name: &str) -> Option<String> {
     percent_decode_str(name).decode_utf8().ok().map(Cow::into_owned)
 }

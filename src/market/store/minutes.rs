@@ -1,4 +1,4 @@
-//! Minute bars over day files: days that reach into each other, and the minute that holds `now`.
+//! Minute bars over day files: days that overlap, and the minute that holds `now`.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ impl Minute for OhlcBar {
     }
 }
 
-/// The days whose files may hold a time in a window: dumps are cut by the time of arrival, so a file may reach into
+/// The days whose files may hold a time in a window: dumps are split by the time of arrival, so a file may reach into
 /// the day before and after.
 pub(in crate::market) fn near(days: &[UnixDay], window: Window) -> &[UnixDay] {
     let first = days.partition_point(|day| (day.0 + 2) * DAY <= window.from);
@@ -51,7 +51,7 @@ pub(in crate::market) fn near(days: &[UnixDay], window: Window) -> &[UnixDay] {
     &days[first.min(end)..end]
 }
 
-/// Where minute bars of one market come from.
+/// A source of one market's minute bars.
 pub(in crate::market) struct Minutes<'a, M> {
     /// Days with a file, ascending.
     pub days: &'a [UnixDay],
@@ -80,11 +80,11 @@ impl<M: Minute> Minutes<'_, M> {
             }
             Ok(())
         };
-        // Bars of a day may still get a part from the next file: they wait for it.
+        // The next file may still add to bars of this day, so they are buffered until it is read.
         let mut waiting: Vec<M> = Vec::new();
         for &day in near(self.days, window) {
             let bars = (self.read)(day)?;
-            // Only those of the window: a short one must not cost a whole day.
+            // Only the bars of the window, so that a short one does not cost a whole day.
             let begin = bars.partition_point(|bar| bar.start().0 < window.from);
             let end = bars.partition_point(|bar| bar.start().0 < window.to).max(begin);
             waiting = merge(waiting, &bars[begin..end]);

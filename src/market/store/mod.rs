@@ -1,4 +1,4 @@
-//! What the store's subjects are made of: where files lie, how they are put in place, and how days are read.
+//! What all subjects of a store share: paths of files, changes of the store, and reading by day.
 
 pub(in crate::market) mod changes;
 pub(in crate::market) mod columns;

@@ -8,12 +8,12 @@ use super::partitions::Partitions;
 use crate::clock::{UnixDay, UnixNanos};
 use crate::market::raw::{Feed, Feeds, RawData, SourceError};
 
-/// How a store keeps a kind of raw data of its markets.
+/// How a store holds a kind of raw data of its markets.
 #[derive(Clone, Copy)]
 pub(in crate::market) struct StoredKind {
-    /// The minutes made of it: there is some of the kind on each day that has a file of them.
+    /// The dataset of its minutes: each day with such a file has data of the kind.
     pub(in crate::market) minutes: Dataset,
-    /// Whether a file of the minutes has the kind, where it may have another one instead.
+    /// Whether a file of the minutes has the kind, if it may have another one instead.
     pub(in crate::market) has_kind: fn(&Path) -> bool,
 }
 
@@ -35,7 +35,7 @@ pub(in crate::market) struct OpenedStore {
     pub(in crate::market) root: PathBuf,
     pub(in crate::market) partitions: Arc<Partitions>,
     pub(in crate::market) feeds: Feeds,
-    /// The last day of what is of no market.
+    /// The last day of data that belong to no market.
     pub(in crate::market) last_day: Option<UnixDay>,
     firsts: [Option<Arc<dyn FirstEvents>>; RawData::ALL.len()],
 }
@@ -47,26 +47,26 @@ impl OpenedStore {
         Self { root, partitions, feeds: Feeds::default(), last_day: None, firsts: RawData::ALL.map(|_| None) }
     }
 
-    /// With a feed.
+    /// Adds a feed.
     #[must_use]
     pub(in crate::market) fn with<F: Feed + ?Sized>(self, feed: Arc<F>) -> Self {
         Self { feeds: self.feeds.with(feed), ..self }
     }
 
-    /// With what knows the first events of a kind.
+    /// Adds the source of a kind's first events.
     #[must_use]
     pub(in crate::market) fn with_first_events(mut self, kind: RawData, firsts: Arc<dyn FirstEvents>) -> Self {
         self.firsts[kind as usize] = Some(firsts);
         self
     }
 
-    /// With data of no market up to a day.
+    /// Adds data that belong to no market, up to a day.
     #[must_use]
     pub(in crate::market) fn reaching(self, day: Option<UnixDay>) -> Self {
         Self { last_day: self.last_day.max(day), ..self }
     }
 
-    /// What knows the first events of a kind.
+    /// The source of a kind's first events.
     pub(in crate::market) fn first_events(&self, kind: RawData) -> Result<&dyn FirstEvents, SourceError> {
         let firsts = self.firsts[kind as usize].as_deref();
         firsts.ok_or_else(|| SourceError(format!("this store does not know the first events of {kind:?}")))

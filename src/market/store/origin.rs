@@ -1,4 +1,4 @@
-//! What a file of a store was made of: it says so itself, so that a second ingest of the same dump changes nothing.
+//! The dump from which a store's file was made, recorded in the file so that a second ingest of it changes nothing.
 
 use std::path::PathBuf;
 
@@ -19,19 +19,19 @@ pub(in crate::market) struct DumpOrigin {
 }
 
 impl DumpOrigin {
-    /// A dump file of that hash with so many good rows.
+    /// A dump file with this hash and number of good rows.
     pub(in crate::market) fn new(fingerprint: &str, rows: u64) -> Self {
         Self { fingerprint: fingerprint.to_owned(), rows: Some(rows) }
     }
 
-    /// How a table says it.
+    /// The metadata of a table.
     pub(in crate::market) fn metadata(&self) -> Metadata {
         let rows = self.rows.map(|rows| (ROWS.to_owned(), rows.to_string()));
         [(FINGERPRINT.to_owned(), self.fingerprint.clone())].into_iter().chain(rows).collect()
     }
 
     /// The dump file that tables were made of; `None` when one of them is missing, damaged, or of another dump: then they
-    /// must be made anew.
+    /// must be written again.
     pub(in crate::market) fn read<const N: usize>(files: [PathBuf; N]) -> Option<Self> {
         let mut origin = None;
         for file in files {

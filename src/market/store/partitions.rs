@@ -1,4 +1,4 @@
-//! The markets of a store, and the days of which it has files.
+//! The markets of a store, and the days for which it has files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::market::raw::{Instrument, RawData, SourceError};
 /// Days with a file, ascending, by kind.
 pub(in crate::market) type Days = [Vec<UnixDay>; RawData::ALL.len()];
 
-/// What a store has files of.
+/// The markets and days of a store's files.
 pub(in crate::market) struct Partitions {
     root: PathBuf,
     pub(in crate::market) instruments: Vec<Instrument>,
@@ -36,7 +36,7 @@ impl Partitions {
         self.days.iter().flatten().flatten().copied().max()
     }
 
-    /// Where the file of a market's day lies.
+    /// The path of a market's file of a day.
     pub(in crate::market) fn file(&self, dataset: Dataset, market: usize, day: UnixDay) -> PathBuf {
         let instrument = &self.instruments[market];
         layout::file(&self.root, dataset, &instrument.exchange, &instrument.raw_symbol, day)
@@ -54,7 +54,7 @@ pub(in crate::market) fn in_order<T: Copy>(
 ) -> Result<(), SourceError> {
     let times = window.nanos();
     let (first, last) = (times.start.0, times.end.plus(-1).min(now).0);
-    // The next file may still hold events of this day: they wait for it.
+    // The next file may hold events of this day too, so they are buffered until it is read.
     let mut waiting: Vec<T> = Vec::new();
     for &day in near(days, window) {
         let events = read(day)?;

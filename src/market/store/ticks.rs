@@ -1,5 +1,5 @@
-//! Price steps: the finest decimal of all prices of a market's trades and books, which each day's file of minutes has in
-//! its footer.
+//! Price steps: the finest decimal of all prices of a market's trades and books, from the footers of its files of
+//! minutes.
 
 use std::path::Path;
 
@@ -9,15 +9,15 @@ use crate::market::raw::SourceError;
 
 /// Metadata key: decimals of the finest price of a day's events.
 const KEY: &str = "marketpoints.price_decimals";
-/// No venue quotes finer; a price that came through arithmetic must not look as if one did.
+/// No venue quotes finer: more decimals come from arithmetic.
 const MOST: i32 = 12;
 
-/// Decimals of the finest of some prices.
+/// Decimals of the finest price so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::market) struct PriceDecimals(i32);
 
 impl PriceDecimals {
-    /// One price more.
+    /// Adds a price.
     pub(in crate::market) fn add(&mut self, price: f64) {
         let fits = |decimals: i32| {
             let scale = 10f64.powi(decimals);
@@ -33,12 +33,12 @@ impl PriceDecimals {
         1.0 / 10f64.powi(self.0)
     }
 
-    /// What a file of minutes has beside them.
+    /// The metadata of a file of minutes.
     pub(in crate::market) fn metadata(self) -> (String, String) {
         (KEY.to_owned(), self.0.to_string())
     }
 
-    /// Those of a file of minutes. Where its footer does not have them, as none did once, they are those of its own prices.
+    /// Those of a file of minutes; if its footer lacks them, as in earlier versions, those of its own prices.
     pub(in crate::market) fn read(file: &Path) -> Result<Self, SourceError> {
         let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
         let declared = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());

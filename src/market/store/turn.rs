@@ -1,7 +1,8 @@
-//! One ingest at a time into a store: what one leaves out because a neighbouring day has it, another must not take away.
+//! One ingest at a time into a store: a trade that one leaves out because a neighbouring day has it must not be removed
+//! from that day by another.
 //!
-//! The file `.ingest` in the store's folder is locked; the lock goes with its holder, however that ends. On a file system without
-//! locks nobody waits.
+//! The file `.ingest` in the store's folder is locked; the system releases the lock however its holder ends. On a file
+//! system without locks there is no waiting.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use crate::archive::{ArchiveError, is_same_file, open_own_to_write};
 
 const NAME: &str = ".ingest";
-/// Between two looks at whether the other one is done.
+/// Time between two attempts to lock.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Digits of a process id that are read.
 const DIGITS: u64 = 20;
@@ -21,7 +22,7 @@ const DIGITS: u64 = 20;
 pub(in crate::market) struct Turn(File);
 
 impl Turn {
-    /// Waits for the turn in the store at `root`, which is there. A sentence about the wait is handed over once, before it. `None` when
+    /// Waits for the turn in the existing store at `root`. `notice` gets a sentence once, before a wait. `None` when
     /// `keep_going` ends the wait.
     pub(in crate::market) fn begin(
         root: &Path,
@@ -34,7 +35,7 @@ impl Turn {
         loop {
             let mut file = open_own_to_write(&path, false).map_err(bad)?;
             match file.try_lock() {
-                // Who waited may have got the lock of a file that was removed with its store.
+                // The locked file may have been removed with its store during the wait.
                 Ok(()) if !is_same_file(&file, &path) => continue,
                 Ok(()) => {
                     let id = std::process::id().to_string();
@@ -63,12 +64,12 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Said, because a child that was forked meanwhile holds the file as well.
+        // Explicitly, because a child that was forked meanwhile has the file open as well.
         let _ = self.0.unlock();
     }
 }
 
-/// Which process has the turn, in words; nothing where it does not say.
+/// Which process has the turn, in words; empty if the file does not say.
 fn holder(file: &mut File) -> String {
     let mut id = String::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(DIGITS).read_to_string(&mut id));

@@ -1,4 +1,4 @@
-//! Tables that are not cut by market and day: one file for each file that was ingested.
+//! Tables that are not partitioned by market and day: one file for each ingested file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::market::store::layout::Dataset;
 use crate::market::store::origin::DumpOrigin;
 use crate::market::store::{changes, layout};
 
-/// Between the entries of a list in a text.
+/// Separator of the entries of a list in a text.
 pub(in crate::market) const BETWEEN: char = '|';
 
 /// A field of a line, by its column.
 type LineField<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
-/// A kind of table: where it lies, and the columns of its lines.
+/// A kind of table: its folder, and the columns of its lines.
 pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
     /// Unix nanoseconds; `NO_TIME` where there is none.
@@ -60,7 +60,7 @@ impl<L: Default> UnpartitionedTable<L> {
         changes::place(root, [file])
     }
 
-    /// The tables of a store by the names of their sources: of what two of them have, the last counts.
+    /// The lines of a store's tables, in the order of their sources' names: the last of two with the same key counts.
     pub(in crate::market) fn read_all(&self, root: &Path) -> Result<Vec<Vec<L>>, SourceError> {
         let files: Vec<PathBuf> = layout::table_files(root, self.dataset)?;
         files.iter().map(|file| self.read(file)).collect()
@@ -82,7 +82,7 @@ impl<L: Default> UnpartitionedTable<L> {
     }
 }
 
-/// Puts a column's values into the lines, which are made by the first column.
+/// Puts a column's values into the lines; the first column creates them.
 fn fill<L: Default, T>(lines: &mut Vec<L>, values: Vec<T>, field: fn(&mut L) -> &mut T) {
     lines.resize_with(values.len(), L::default);
     for (line, value) in lines.iter_mut().zip(values) {

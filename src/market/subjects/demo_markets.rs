@@ -1,6 +1,6 @@
-//! The demo's markets: those of the coins, and after them in the list the prediction markets, each of which trades on a tape
-//! of its own. What both kinds have is answered here by the one or the other; what the coins' markets alone have, and what is
-//! of no market, is a feed in the folder of its subject.
+//! The demo's markets: first those of the coins, then the prediction markets, each of which has its own list of trades.
+//! Raw data that both have are answered here; those that only coins' markets have, and data of no market, are feeds in
+//! the folders of their subjects.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(in crate::market) struct DemoMarkets {
 }
 
 impl DemoMarkets {
-    /// Those of a seed.
+    /// The markets of a seed.
     pub(in crate::market) fn new(seed: u64) -> Self {
         let coins = Arc::new(Coins::new(seed));
         let trades = Arc::new(CoinTrades::new(Arc::clone(&coins)));
@@ -111,7 +111,7 @@ impl TradeFeed for DemoMarkets {
                 self.bars(market, window, now, &mut |bar| join(&mut part, bar))?;
                 Ok(part)
             };
-            // Listings ask for the same hours again and again, and what is closed stays as it is.
+            // Listings need the same hours repeatedly, and closed hours do not change.
             let closed = next - at == HOUR && UnixSecond(next).nanos() <= now;
             let hour = if closed { *self.hours.get((market, at), || part(hour))? } else { part(hour)? };
             if let Some(hour) = hour {

@@ -1,10 +1,10 @@
 //! Dumps → store → answers, over all data types: rates in USD, categories, and windows asked in parts.
 
 mod categories;
+mod demo_queries;
 mod derivatives;
 mod exchanges;
 mod rates;
-mod summaries;
 mod windows;
 
 use std::collections::BTreeMap;

@@ -18,7 +18,7 @@ use crate::protocol::suggest::hint;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{ErrorBody, ParamError};
 use crate::service::access::Access;
-use crate::service::check::needs_tier;
+use crate::service::query_checks::needs_tier;
 
 /// Parameters of a subscription.
 const SUBSCRIPTION: [&str; 3] = ["channels", "compression", "version"];

@@ -216,20 +216,20 @@ def option_summary(quotes, root, at, tenor):
     )
 
 
-def supply(sheet_rows, coin, starts, seconds, now):
+def supply(table_rows, coin, starts, seconds, now):
     """The rows of the latest snapshot before the end of each bucket and not after ``now``, by bucket start."""
-    times = sorted({int(row["timestamp"]) // 10**6 for row in sheet_rows if row["coin"] == coin})
+    times = sorted({int(row["timestamp"]) // 10**6 for row in table_rows if row["coin"] == coin})
     out = {}
     for start in starts:
         known = [time for time in times if time < start + seconds and time <= now]
         if known:
-            of_coin = (row for row in sheet_rows if row["coin"] == coin)
+            of_coin = (row for row in table_rows if row["coin"] == coin)
             out[start] = [row for row in of_coin if int(row["timestamp"]) // 10**6 == known[-1]]
     return out
 
 
 def profile(position_rows, wallet):
-    """The trader profile of a wallet from the rows of a positions sheet."""
+    """The trader profile of a wallet from the rows of a positions table."""
     mine = [row for row in position_rows if row["wallet_address"] == wallet]
     number = {name: [float(row[name] or 0) for row in mine] for name in ("unrealized_size", "realized_size")}
     pnl = [float(row["realized_pnl"] or 0) for row in mine]

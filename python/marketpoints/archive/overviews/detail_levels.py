@@ -10,8 +10,8 @@ from ...common.times import DAY, SECOND
 from ...errors import Error
 from ...explorer.base_layer import Ground, Part, View
 from ...explorer.downsampling import Trace
+from ...plots.labels import amount_unit, bare, identity_of, title
 from ...plots.pixels import Pixels
-from ...plots.words import amount_unit, bare, identity_of, title
 from .files import Written
 
 __all__ = ["Days", "Detail", "Layer", "layers"]

@@ -1,6 +1,6 @@
 //! An archive: what is kept, what a writer that stopped leaves behind, who may write.
 
-mod contest;
+mod conflicts;
 mod objects;
 mod reading;
 mod split;

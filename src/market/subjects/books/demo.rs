@@ -13,9 +13,9 @@ const TOUCH: i64 = 100;
 /// Distance of two levels far from the touch, as a fraction of the price; nearer ones are closer to each other. It is less
 /// than any recommended block size, so that every block has orders.
 const FAR: f64 = 1.5e-5;
-/// What rests at the best price beside the depth there, in parts of a minute's turnover.
+/// Orders at the best price in addition to the depth there, in parts of a minute's turnover.
 const QUEUE: f64 = 0.04;
-/// What rests in a stretch of [`FAR`] at the touch, in parts of a minute's turnover.
+/// Orders within [`FAR`] of the touch, in parts of a minute's turnover.
 const THIN: f64 = 0.0015;
 /// Width of the price band that a wall stands in, as a fraction of the price.
 const WALL_BAND: f64 = 0.0015;
@@ -36,7 +36,7 @@ pub(in crate::market) fn around(traits: &Traits, minute: UnixMinute, close: f64)
             .take_while(|(_, ticks, _)| *ticks > 0)
             .map(|(level, ticks, step)| {
                 let price = round(ticks as f64 * tick, traits.price_decimals);
-                // What a level holds stands for the stretch of prices up to the one before.
+                // A level holds the orders of all prices up to the level before.
                 let stretch = step as f64 * tick / close / FAR;
                 let queue = QUEUE * (-(level as f64)).exp();
                 let amount = traits.minute_amount * share(traits, minute, price, close) * (stretch + queue / THIN);
@@ -56,7 +56,7 @@ fn step(level: i64, ticks: f64) -> i64 {
     }
 }
 
-/// What rests in a stretch of [`FAR`] around a price, in parts of a minute's turnover.
+/// Orders in a range of [`FAR`] around a price, in parts of a minute's turnover.
 fn share(traits: &Traits, minute: UnixMinute, price: f64, close: f64) -> f64 {
     let (hours, away) = (minute.0 as f64 / 60.0, (price / close - 1.0).abs());
     let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();

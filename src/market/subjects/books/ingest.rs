@@ -17,7 +17,7 @@ pub(in crate::market) fn ingest_file(
 ) -> Result<(), MarketError> {
     let Some(hash) = task.fingerprint() else { return Ok(()) };
     let stored = store::read_origin(task.store, exchange, symbol, day);
-    // Rows of another kind of dump count otherwise.
+    // Numbers of rows of different kinds of dump are not comparable.
     let stored = stored.filter(|(source, _)| *source == BookSource::Changes).map(|(_, origin)| origin);
     if !task.is_new(stored, &hash) {
         return Ok(());
@@ -27,7 +27,7 @@ pub(in crate::market) fn ingest_file(
     Ok(store::write(task.store, exchange, symbol, day, &events, (BookSource::Changes, &origin))?)
 }
 
-/// The changes of a day's book from its first snapshot on: those before it would make a book with holes.
+/// The changes of a day's book from its first snapshot on: earlier ones would give an incomplete book.
 fn books(task: &mut IngestTask<'_>, day: UnixDay) -> Option<Vec<BookChange>> {
     let mut events = collect(task, day, &BOOK_COLUMNS, event, |event| event.time)?;
     let Some(first) = events.iter().position(|event| event.snapshot) else {

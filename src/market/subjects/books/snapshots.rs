@@ -1,7 +1,7 @@
 //! Dumps of book snapshots: each row is the book, as deep as the dump goes.
 //!
-//! A row becomes the changes that lead to it from the row before, so that a day of snapshots takes no more room than a day of
-//! changes and the store knows one form of book.
+//! Each row is stored as its changes against the row before, so that a day of snapshots takes no more space than a day
+//! of changes, and the store has a single form of books.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(in crate::market) fn ingest_file(
             task.report.unchanged += 1;
             return Ok(());
         }
-        // Rows of another kind of dump count otherwise.
+        // Numbers of rows of different kinds of dump are not comparable.
         Some((kind, _)) if kind < source => {}
         same => {
             if !task.is_new(same.map(|(_, origin)| origin), &hash) {
@@ -133,7 +133,7 @@ impl Changes {
             self.events.extend(changed.map(|level| event(bid, level.0, level.1)));
         }
         if self.events.len() == before {
-            // Nothing moved, but the book was seen: its minute is not one without an event.
+            // The book did not change, but it was observed: its minute has an event.
             let bid = next.bids.first().map(|level| event(true, level.0, level.1));
             let ask = next.asks.first().map(|level| event(false, level.0, level.1));
             self.events.push(bid.or(ask).unwrap_or_else(|| event(true, NO_PRICE, 0.0)));

@@ -19,9 +19,9 @@ use crate::market::store::partitions::Partitions;
 use crate::market::store::ticks::PriceDecimals;
 use crate::market::store::{changes, layout};
 
-/// Where the changes of books lie.
+/// The dataset of the changes of books.
 pub(in crate::market) const EVENTS: Dataset = Dataset::new("book_events");
-/// Where the books at the end of each minute lie.
+/// The dataset of the books at the end of each minute.
 pub(in crate::market) const MINUTES: Dataset = Dataset::new("book_1m");
 
 /// One change of a book.
@@ -29,7 +29,7 @@ pub(in crate::market) const MINUTES: Dataset = Dataset::new("book_1m");
 pub(in crate::market) struct BookChange {
     /// Unix nanoseconds.
     pub time: i64,
-    /// Part of a snapshot; the first such event after any other starts the book anew.
+    /// Part of a snapshot; the first such event after any other clears the book.
     pub snapshot: bool,
     /// Whether it is a bid.
     pub bid: bool,
@@ -77,7 +77,7 @@ const SOURCE: &str = "marketpoints.source_kind";
 /// Side of a row that stands for a minute whose book ended empty.
 const NO_LEVEL: i64 = -1;
 
-/// A book being rebuilt. Prices are above 0, so their bits order as they do.
+/// A book being rebuilt. Prices are above 0, so their bits are in the order of the prices.
 #[derive(Default)]
 struct BookState {
     bids: BTreeMap<u64, f64>,
@@ -116,8 +116,8 @@ fn minute(event: &BookChange) -> UnixMinute {
     UnixNanos(event.time).minute()
 }
 
-/// Writes a day's events, in time order, and the book at the end of each minute that had one. The books come last: where
-/// they are, both are.
+/// Writes a day's events, in time order, and the book at the end of each minute that had one. The books are placed
+/// last: if they are there, both are.
 pub(in crate::market) fn write(
     root: &Path,
     exchange: &str,
@@ -277,7 +277,7 @@ impl BookDay {
                 .filter(|before| before.start.second().0 >= window.from)
                 .map(|before| before.book.clone()));
         }
-        // Everything up to the minute is in the book at the end of the one before.
+        // The book at the end of the minute before has all earlier events.
         let in_snapshot = first.checked_sub(1).is_some_and(|index| events[index].snapshot);
         let mut state = before.map_or_else(BookState::default, |before| BookState::of(&before.book, in_snapshot));
         for event in of_minute {

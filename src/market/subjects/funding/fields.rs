@@ -11,8 +11,8 @@ use crate::market::query::window::Buckets;
 use crate::market::raw::{OhlcBar, SourceError, TickerFeed, TickerField};
 use crate::protocol::{ParamError, Shape};
 
-/// How long the last value of a silent exchange counts in an aggregate: longer than any venue is down, shorter than what
-/// would let a delisted market count for good.
+/// How long the last value of a silent exchange counts in an aggregate: longer than outages of venues, and bounded so
+/// that a delisted market does not count forever.
 const CARRIED: i64 = SECONDS_PER_DAY;
 /// Default of `transform.normalize.fundingInterval` (section 4.1), milliseconds.
 const FUNDING_INTERVAL: i64 = 28_800_000;
@@ -24,7 +24,7 @@ pub(in crate::market) fn contract(context: &QueryContext<'_>, market: usize) -> 
     context.source.instruments()[market].contract_usd()
 }
 
-/// The field that is read for another: contracts are worth what they are, whatever the price reported with them.
+/// The field that is read in place of another: contracts have a fixed worth, whatever the price reported with them.
 fn source_field(context: &QueryContext<'_>, market: usize, field: TickerField) -> TickerField {
     match field {
         TickerField::OpenInterestValue if contract(context, market).is_some() => TickerField::OpenInterest,
@@ -148,7 +148,7 @@ pub(in crate::market) fn series(
     }
 }
 
-/// What brings a market's field to the units of the query.
+/// Converts a market's field to the units of the query.
 struct Units<'a> {
     factor: f64,
     converter: Converter<'a>,

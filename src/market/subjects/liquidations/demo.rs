@@ -44,13 +44,13 @@ pub(in crate::market) fn liquidations(
     });
 }
 
-/// How far the price runs in a minute of a block without forcing anybody, as a fraction.
+/// How far the price moves in a minute of a block without liquidations, as a fraction.
 fn usual_run(traits: &Traits, block: &PathBlock) -> f64 {
     USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 
-/// How far the price runs in a minute without forcing anybody, in deviations of the change in the minutes around: the
-/// calmer the market, the more is borrowed.
+/// How far the price moves in a minute without liquidations, in deviations of the change in the minutes around: the
+/// calmer the market, the higher the leverage.
 const USUAL_RUN: f64 = 1.2;
 
 /// The liquidations of a minute, as [`Coins`] visits them.
@@ -134,7 +134,7 @@ mod tests {
         assert!(pending.next().is_none(), "a liquidation without a trade");
         assert!(fast >= 5 && fast_with * 10 >= fast * 8, "{fast_with} of {fast}");
         assert!(forced.len() * 3 < trades.len() && forced.len() > 50, "{} of {}", forced.len(), trades.len());
-        // A calm minute has none: the price did not leave the usual band.
+        // A calm minute has none: the price stayed in the usual band.
         let calm = |bar: &&Bar| (bar.high / bar.low - 1.0) < usual_of(bar) / 2.0;
         let quiet: Vec<i64> = trades.iter().filter(calm).map(|bar| bar.start).collect();
         assert!(!quiet.is_empty() && forced.iter().all(|bar| !quiet.contains(&bar.start)));

@@ -1,4 +1,4 @@
-//! The demo's option summaries: implied volatility follows the wildness of the coin's path, skew leans against its
+//! The demo's option summaries: implied volatility follows the volatility of the coin's path, skew moves against its
 //! returns. A reading depends on nothing later than its minute.
 
 use crate::clock::{MINUTES_PER_DAY, UnixMinute, UnixSecond};
@@ -20,11 +20,11 @@ const RESTING_SKEW: f64 = 1.5;
 
 /// How a tenor reads the path.
 struct Term {
-    /// Days that it looks back.
+    /// Length of its lookback in days.
     days: i64,
-    /// How far implied volatility follows the wildness of those days: 1 all the way.
+    /// How far implied volatility follows the volatility of those days: 1 fully.
     follows: f64,
-    /// What it costs above the path's own volatility, as a fraction.
+    /// Premium over the path's own volatility, as a fraction.
     premium: f64,
     /// Percentage points of skew for a return of one deviation over those days.
     lean: f64,
@@ -114,13 +114,13 @@ fn reading(option: &OptionTraits, minute: UnixMinute) -> f64 {
 fn implied_volatility(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let term = &TERMS[option.term];
     let remembered = option.path.mean_wildness(UnixMinute(minute.0 - term.days * MINUTES_PER_DAY), minute).ln();
-    // Quotes waver by a part of a point within the hour.
+    // Quotes vary by a part of a point within the hour.
     let waver = 0.004 * smooth(option.seed, minute.0 as f64 / 20.0);
     let usual = option.path.minute_deviation() * ((365 * MINUTES_PER_DAY) as f64).sqrt();
     100.0 * usual * (term.follows * remembered + term.premium + waver).exp()
 }
 
-/// Falling prices make puts dear, rising ones calls; within bounds.
+/// Falling prices make puts more expensive, rising prices calls; within bounds.
 fn skew(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let term = &TERMS[option.term];
     let window = term.days * MINUTES_PER_DAY;

@@ -1,7 +1,7 @@
 //! Dumps of option chains → the readings of every whole minute of the day.
 //!
-//! The file is read as a stream: what is kept is the last quote of each option, and what came in the last minutes. A day's
-//! file stands for itself: its readings go by its own quotes, so that they do not depend on what else was ingested.
+//! The file is read as a stream: only the last quote of each option and those of the last minutes stay in memory. A
+//! day's readings use its own file's quotes alone, so that they do not depend on what else was ingested.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,8 +19,8 @@ const SYMBOL: &str = "OPTIONS";
 const COLUMNS: [&str; 8] =
     ["symbol", "timestamp", "type", "strike_price", "expiration", "mark_iv", "underlying_price", "delta"];
 
-/// Minutes that are read only when later ones have begun: dumps are in order of arrival, timestamps nearly so. A quote
-/// that comes later still counts from the next reading on.
+/// Minutes by which readings are delayed: dumps are in order of arrival, and only nearly in order of time. A quote
+/// that is later still counts from the next reading on.
 const LATE: i64 = 5;
 
 const MINUTE: i64 = 60 * SECOND;
@@ -86,7 +86,7 @@ struct Chains {
     roots: Vec<String>,
     places: HashMap<String, usize>,
     known: Vec<OptionChain>,
-    /// Quotes that no reading has seen yet, by the first minute that sees them: the newest of each option.
+    /// Quotes that no reading has used yet, by the first minute that uses them: the newest of each option.
     waiting: BTreeMap<i64, HashMap<(usize, Contract), Quote>>,
     /// The last minute that was read.
     read: i64,
@@ -109,7 +109,7 @@ impl Chains {
 
     fn take(&mut self, root: &str, contract: Contract, quote: Option<Quote>) {
         let Some(quote) = quote else { return };
-        // A reading on the minute sees the quotes up to it.
+        // A reading on the minute uses the quotes up to it.
         let minute = quote.time.minute().0 + i64::from(quote.time.0.rem_euclid(MINUTE) > 0);
         if minute > self.minutes.1 {
             return;

@@ -20,7 +20,7 @@ use crate::market::store::origin::DumpOrigin;
 use crate::market::store::{changes, layout};
 use crate::protocol::discovery::TENORS;
 
-/// Where the summaries lie.
+/// The dataset of the summaries.
 pub(in crate::market) const MINUTES: Dataset = Dataset::new("option_summaries_1m");
 
 /// Metadata key: which summaries a day's file holds, so that opening a store reads no rows.
@@ -28,12 +28,12 @@ const SUMMARIES: &str = "marketpoints.option_summaries";
 /// Day files kept decoded: half a megabyte each for some ten underlyings.
 const KEPT_DAYS: usize = 64;
 
-/// What a chain said at a minute of one tenor.
+/// A chain's reading of one tenor at a minute.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::market) struct OptionReading {
     /// When.
     pub minute: UnixMinute,
-    /// What the options' symbols begin with: `BTC`, `SOL_USDC`.
+    /// The prefix of the options' symbols: `BTC`, `SOL_USDC`.
     pub root: String,
     /// Place in [`TENORS`].
     pub tenor: usize,
@@ -145,7 +145,7 @@ impl Options {
         }
         let mut summaries = Vec::new();
         for ((exchange, root, kind, tenor), available_since) in since {
-            // Options of one coin may settle in another (`SOL_USDC`): the coin is what they are on.
+            // Options of one coin may settle in another (`SOL_USDC`): the coin is their underlying.
             let coin = root.split('_').next().unwrap_or(&root).to_owned();
             summaries.push(OptionSummary {
                 exchange,

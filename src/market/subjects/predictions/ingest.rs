@@ -211,7 +211,7 @@ fn position(record: &CsvRecord<'_>) -> Result<PositionRow, RowFault> {
         ..Position::default()
     };
     if position.last_trade == UnixSecond(0) && position.latest_open_ts > UnixSecond(0) {
-        // The last trade is not on the wire: a closed position was left when it had been held for its time.
+        // The last trade is not on the wire: a closed position ended with its holding time.
         let held = if position.is_open() { 0 } else { position.prev_hold_duration };
         position.last_trade = UnixSecond(position.latest_open_ts.0.saturating_add(held));
     }
@@ -240,7 +240,7 @@ fn condition(record: &CsvRecord<'_>) -> Result<String, RowFault> {
     Err(RowFault::new("condition_id", format!("{} is not 0x and 64 hexadecimal digits", shown(text.as_bytes()))))
 }
 
-/// Spreadsheets and data frames turn tokens into numbers with an exponent: those digits are gone.
+/// Refuses anything but a token: spreadsheets and data frames write tokens with an exponent, which loses their digits.
 fn token(column: &str, text: &str) -> Result<(), RowFault> {
     if !text.is_empty() && text.len() <= MOST_DIGITS && text.bytes().all(|digit| digit.is_ascii_digit()) {
         return Ok(());

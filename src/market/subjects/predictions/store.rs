@@ -13,18 +13,18 @@ use crate::market::store::layout::Dataset;
 use crate::market::store::opened::OpenedStore;
 use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
 
-/// What one row has of a prediction market.
+/// One row about a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct MarketRow {
-    /// Unix nanoseconds from which on it holds; `NO_TIME` where the row has none.
+    /// Unix nanoseconds from which on it is valid; `NO_TIME` if the row has none.
     pub time: i64,
-    /// Who it is.
+    /// Its identity.
     pub event: PredictionEvent,
     /// Labels of the outcomes.
     pub outcomes: String,
     /// Tokens of the outcomes.
     pub asset_ids: String,
-    /// What the outcomes paid; empty before.
+    /// What the outcomes paid; empty before the market is resolved.
     pub resolved_prices: String,
     /// The opening.
     pub opened: UnixSecond,
@@ -92,7 +92,7 @@ pub(in crate::market) struct PositionRow {
     pub asset_id: String,
     /// Label of the outcome.
     pub outcome: String,
-    /// What the outcome paid; NaN before.
+    /// What the outcome paid; NaN before the market is resolved.
     pub resolved_price: f64,
     /// The position; its places are filled in when a store is opened.
     pub position: Position,
@@ -143,8 +143,8 @@ pub(in crate::market) struct Predictions {
 }
 
 impl Predictions {
-    /// Opens the prediction venue of a store; `None` where it has none. Of what two files have of a market at one time, or
-    /// of a wallet's position in one outcome, the last file by name counts.
+    /// Opens the prediction venue of a store; `None` if it has none. If two files have a row of a market at one time,
+    /// or a wallet's position in one outcome, the last file by name counts.
     pub(in crate::market) fn open(root: &Path) -> Result<Option<Self>, SourceError> {
         let markets = PREDICTION_MARKETS.read_all(root)?.into_iter().flatten();
         let positions = PREDICTION_POSITIONS.read_all(root)?.into_iter().flatten();
@@ -155,7 +155,7 @@ impl Predictions {
         Ok((!builder.events.is_empty()).then(|| builder.finish()))
     }
 
-    /// The last thing that is known.
+    /// The latest time of any row of markets or positions.
     fn last_time(&self) -> Option<UnixSecond> {
         let times = self.states.iter().flatten().map(|line| line.opened.max(UnixNanos(line.time).second()));
         times.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
@@ -179,7 +179,7 @@ impl Predictions {
         })
     }
 
-    /// What was reported of a market at a second beside its state.
+    /// The figures that rows report of a market at a second.
     fn figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures> {
         self.line(event, at).map(|line| &line.figures)
     }
@@ -237,7 +237,7 @@ impl PredictionBuilder {
         place
     }
 
-    /// A token of a market; one that is known already stays where it is.
+    /// Adds a token of a market; a known one keeps its place.
     fn outcome(&mut self, asset_id: &str, name: &str, event: usize) -> usize {
         let place = *self.outcome_places.entry(asset_id.to_owned()).or_insert(self.outcomes.len());
         if place == self.outcomes.len() {
@@ -257,7 +257,7 @@ impl PredictionBuilder {
         }
     }
 
-    /// What does not change with time is as in the latest row.
+    /// Fields that do not change with time are those of the latest row.
     fn outcomes_of_markets(&mut self) {
         for event in 0..self.events.len() {
             self.states[event].sort_by_key(|line| line.time);
@@ -268,7 +268,7 @@ impl PredictionBuilder {
                 self.outcomes[outcome].resolved_price = paid.get(index).copied().filter(|price| !price.is_nan());
             }
             self.events[event] = last.event;
-            // What the latest row leaves open, an earlier one may have.
+            // Fields that the latest row leaves empty come from earlier ones.
             for line in self.states[event].iter().rev() {
                 self.events[event].complete(&line.event);
             }
@@ -347,13 +347,13 @@ mod tests {
     }
 
     #[test]
-    fn a_store_without_sheets_has_no_venue() {
+    fn a_store_without_tables_has_no_venue() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Predictions::open(folder.path()).unwrap().is_none());
     }
 
     #[test]
-    fn what_a_sheet_leaves_empty_another_one_fills() {
+    fn what_a_table_leaves_empty_another_one_fills() {
         let folder = tempfile::tempdir().unwrap();
         let event = |category: &str, sub: &str, event: &str, name: &str| PredictionEvent {
             condition_id: "A".to_owned(),
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn sheets_are_joined_and_the_last_counts() {
+    fn tables_are_joined_and_the_last_counts() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let first = vec![market("A", 300 * SECOND, 0.5, ""), market("A", 200 * SECOND, 0.4, "")];

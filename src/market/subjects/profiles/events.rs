@@ -67,7 +67,7 @@ impl EventReader<'_> {
     pub(in crate::market) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
-            // Converted prices are on no grid, and without trades and books the grid is unknown.
+            // Converted prices have no tick, and without trades and books the tick is unknown.
             let raw_data = self.source.instruments()[market].raw_data;
             let has_tick = raw_data.has(RawData::Trades) || raw_data.has(RawData::Books);
             if has_tick && self.converter(market).keeps_prices() {
@@ -125,7 +125,7 @@ impl EventReader<'_> {
     }
 }
 
-/// What was converted, or why not.
+/// The converted value, or why there is none.
 fn converted<T>(outcome: Result<Result<T, NoRate>, SourceError>) -> Result<T, MarketError> {
     Ok(outcome??)
 }

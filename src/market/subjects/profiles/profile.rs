@@ -33,7 +33,7 @@ impl SessionProfile {
         Self { session, step, size, bars, balance: None, blocks, volumes }
     }
 
-    /// Counts a trade; how many visits of a level by a block that adds.
+    /// Counts a trade; returns how many visits of levels by blocks it adds.
     pub(in crate::market) fn add(
         &mut self,
         market: usize,

@@ -1,4 +1,4 @@
-//! The stretches of time that one profile covers each.
+//! The time ranges of profiles.
 
 use crate::protocol::grid::SESSIONS;
 use crate::protocol::suggest::hint;

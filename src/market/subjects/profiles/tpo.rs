@@ -1,5 +1,5 @@
 //! Market profiles (`TPO_AGG`, service.md 2.3): which price levels each block of time visited. The rules are in the
-//! room's documentation.
+//! documentation of the folder's module.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::protocol::{BucketGrid, ParamError};
 /// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
 const MOST_TPOS: u64 = 10_000_000;
 
-/// What a TPO query asks for beside its markets.
+/// The parameters of a TPO query beside its markets.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     grid: BucketGrid,

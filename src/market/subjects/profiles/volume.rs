@@ -1,5 +1,5 @@
-//! Volume by price level and bucket: volume profiles (supplement 4: flat triplets of price, buy volume and sell volume),
-//! and what liquidation heatmaps are made of.
+//! Volume by price level and bucket, for volume profiles (supplement 4: flat triplets of price, buy volume and sell
+//! volume) and liquidation heatmaps.
 
 use std::collections::BTreeMap;
 

@@ -55,7 +55,7 @@ pub(in crate::market) struct Marketcaps<'a> {
 }
 
 impl<'a> Marketcaps<'a> {
-    /// Those of a source as of `now`.
+    /// The capitalizations of a source as of `now`.
     pub(in crate::market) fn new(source: &'a dyn Source, now: UnixNanos) -> Self {
         Self { source, now, known: HashMap::new() }
     }
@@ -135,7 +135,7 @@ impl SupplyTable {
     fn series(self, id: SeriesId) -> Series {
         let named = |(name, values): (&'static str, Vec<f64>)| (name.into(), Column::Float(values));
         let mut columns: Vec<(ColumnName, Column)> = NUMBERS.into_iter().zip(self.numbers).map(named).collect();
-        // Where the wire has them: between the amounts and the rank.
+        // In the wire's order: between the amounts and the rank.
         let texts = [("chain", self.chains), ("contract_address", self.contracts)];
         let texts = texts.map(|(name, values)| (name.into(), Column::Text(values)));
         columns.splice(AMOUNTS..AMOUNTS, texts);

@@ -16,17 +16,17 @@ const SALT: u64 = 0x5355_504c;
 /// A chain, the contract there (empty for the chain's own coin), and the part of the market capitalization locked there.
 type ChainShare = (&'static str, &'static str, f64);
 
-/// What is known of a coin.
+/// The supply parameters of a coin.
 struct Facts {
     coin: &'static str,
-    /// Coins in circulation at points of time, in years: straight between them, the first before. Bitcoin's and Litecoin's
-    /// points are their halvings; before a coin was there they are made up.
+    /// Coins in circulation at points of time, in years: linear between them, constant before the first. Bitcoin's and
+    /// Litecoin's points are their halvings; those before a coin existed are invented.
     circulating: &'static [(f64, f64)],
     /// Yearly growth after the last point, as a fraction.
     growth: f64,
-    /// Coins that exist already; 0 where those are the circulating ones.
+    /// Coins that exist already; 0 if all of them circulate.
     existing: f64,
-    /// Coins that there can ever be; infinite where nothing bounds them.
+    /// Maximum supply; infinite if it is unbounded.
     most: f64,
     chains: &'static [ChainShare],
 }
@@ -192,7 +192,7 @@ const FACTS: [Facts; 10] = [
     },
 ];
 
-/// What the demo knows of a token beside what it shows.
+/// The demo's parameters of a token.
 #[derive(Debug, Clone, Copy)]
 struct TokenTraits {
     path: Path,
@@ -306,7 +306,7 @@ fn snapshot(tokens: &[TokenTraits], token: usize, time: UnixSecond) -> Supply {
     let on_chain = |(chain, contract, part): &ChainShare| {
         let wave = 0.3 * smooth(place(&[one.path.seed(), SALT, chain.len() as u64]), (time.0 / DAY) as f64 / 40.0);
         SupplyRow {
-            // What nobody measures is unknown, not nothing.
+            // A figure that is not measured is unknown, not 0.
             locked: if *part > 0.0 { row.marketcap * part * wave.exp() } else { f64::NAN },
             chain: (*chain).to_owned(),
             contract: (*contract).to_owned(),
@@ -322,7 +322,7 @@ fn others(tokens: &[TokenTraits], time: UnixSecond) -> f64 {
     0.16 + 0.06 * smooth(seed, (time.0 / DAY) as f64 / 60.0)
 }
 
-/// What the coin's markets trade in the day before, USD, on the average that their trades are drawn around.
+/// Expected turnover of the coin's markets in the day before, USD.
 fn volume(token: &TokenTraits, time: UnixSecond) -> f64 {
     let step = MINUTES_PER_DAY / LOOKS;
     let end = time.minute().0;

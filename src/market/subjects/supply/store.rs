@@ -49,7 +49,7 @@ pub(in crate::market) const SUPPLY: UnpartitionedTable<SupplyRecord> = Unpartiti
     wholes: &[],
 };
 
-/// The token supply of a store. Snapshots are few (one a day, say): all are at hand.
+/// The token supply of a store. Snapshots are few, such as one a day, so all are in memory.
 #[derive(Default)]
 pub(in crate::market) struct Supplies {
     tokens: Vec<Token>,
@@ -58,7 +58,7 @@ pub(in crate::market) struct Supplies {
 }
 
 impl Supplies {
-    /// Opens the supply of a store. Of two files that have a token's snapshot of one time, the last by name counts.
+    /// Opens the supply of a store. If two files have a token's snapshot of one time, the last by name counts.
     pub(in crate::market) fn open(root: &Path) -> Result<Self, SourceError> {
         let mut known: BTreeMap<(String, String), BTreeMap<UnixSecond, Vec<SupplyRow>>> = BTreeMap::new();
         for lines in SUPPLY.read_all(root)? {

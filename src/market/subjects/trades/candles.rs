@@ -62,8 +62,8 @@ fn bars(context: &QueryContext<'_>, markets: &[usize], buckets: &Buckets) -> Res
     Ok(Ok(sum(parts)))
 }
 
-/// The close before the window: of the last bucket in which any of the markets traded, as that bucket shows it. `None`
-/// where that bucket is unknown in the unit of the query: the window itself is not worse for it.
+/// The close before the window: that of the last bucket in which any of the markets traded. `None`
+/// if that bucket is unknown in the unit of the query, which does not fail the query.
 fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<f64>, MarketError> {
     let buckets = &context.buckets;
     let mut last = None;

@@ -17,7 +17,7 @@ use crate::market::raw::{Bar, Trade};
 
 /// Windows whose highest minutes are kept: three for each coin, some hundred kilobytes each.
 const KEPT_PEAKS: usize = 30;
-/// Fewest trades of a minute; wild minutes have up to three times as many.
+/// Fewest trades of a minute; volatile minutes have up to three times as many.
 const FEWEST: u64 = 6;
 /// Furthest that a perpetual market's distance to the common price goes with what all of its coin's traders pay for
 /// leverage, as a fraction.
@@ -26,10 +26,10 @@ const MOOD: f64 = 5e-4;
 const STRAY: f64 = 1e-4;
 /// What a taker pays beside the price, as a fraction: half of the spread.
 const HALF_SPREAD: f64 = 1e-5;
-/// How often a minute is halved: the price goes straight for the eighth of a minute.
+/// How often a minute is halved: the price is linear within an eighth of a minute.
 const HALVINGS: i32 = 3;
 const PARTS: usize = 1 << HALVINGS;
-/// Part of a minute's volume that comes with the price's change.
+/// Part of a minute's volume that depends on the price's change.
 const CHASED: f64 = 0.55;
 
 /// The venue's distance to the common price at a minute (with its part), as a fraction: within a few hundredths of a
@@ -111,7 +111,7 @@ pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: Unix
             let first = mix(hash ^ trade);
             (first, mix(first))
         };
-        // Milliseconds, as venues stamp; each trade has a stretch of the minute to itself, so the order holds.
+        // In milliseconds, as venues send them; each trade has its own part of the minute, so the order holds.
         let offset = trade as i64 * spacing + (uniform(first) * spacing as f64) as i64;
         let at = offset as f64 / (60 * SECOND) as f64 * PARTS as f64;
         let part = at as usize;
@@ -141,7 +141,7 @@ pub(in crate::market) struct CoinTrades {
 }
 
 impl CoinTrades {
-    /// Those of some markets.
+    /// The trades of some markets.
     pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
         Self { coins, peaks: Cache::new(KEPT_PEAKS) }
     }
@@ -183,7 +183,7 @@ impl CoinTrades {
         let traits = &self.coins.traits[market];
         let high = |minute: UnixMinute| self.bar(market, minute, now).map(|bar| bar.high);
         let Range { start: first, end } = minutes(window, now);
-        // Listings ask for every market of a coin, and again and again: the search is of whole days, and made once a day.
+        // Listings need it repeatedly for every market of a coin, so whole days are searched, once a day.
         let days = (
             first.div_euclid(MINUTES_PER_DAY) * MINUTES_PER_DAY,
             (end + MINUTES_PER_DAY - 1).div_euclid(MINUTES_PER_DAY) * MINUTES_PER_DAY,

@@ -11,7 +11,7 @@ use crate::market::store::columns::FileColumns;
 use crate::market::store::layout::{self, Dataset};
 use crate::market::store::origin::DumpOrigin;
 
-/// Where events of the form of trades, and their minute bars, lie.
+/// The datasets of events in the form of trades, and of their minute bars.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct TradeFiles {
     pub(in crate::market) events: Dataset,
@@ -26,7 +26,7 @@ pub(in crate::market) const TRADES: TradeFiles =
 pub(in crate::market) const LIQUIDATIONS: TradeFiles =
     TradeFiles { events: Dataset::new("liquidations"), minutes: Dataset::new("liquidations_1m") };
 
-/// Where a day's trades, or liquidations, belong.
+/// The place of a day's trades, or liquidations.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct PartitionPath<'a> {
     pub(in crate::market) pair: TradeFiles,
@@ -35,17 +35,17 @@ pub(in crate::market) struct PartitionPath<'a> {
     /// Exchange and symbol.
     pub(in crate::market) market: (&'a str, &'a str),
     pub(in crate::market) day: UnixDay,
-    /// What goes into the store with it, and counts as if it were there.
+    /// The change that it is part of; its files count as if they were in the store.
     pub(in crate::market) change: &'a Change,
 }
 
 impl PartitionPath<'_> {
-    /// Where the events, or the minutes, are read.
+    /// The file from which the events, or the minutes, are read.
     pub(in crate::market) fn found(&self, dataset: Dataset) -> PathBuf {
         self.change.found(self.file(dataset))
     }
 
-    /// Where they belong.
+    /// Their file in the store.
     pub(in crate::market) fn file(&self, dataset: Dataset) -> PathBuf {
         layout::file(self.store, dataset, self.market.0, self.market.1, self.day)
     }

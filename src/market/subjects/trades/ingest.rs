@@ -1,7 +1,7 @@
 //! Dumps of trades, and of liquidations, which have the same form.
 //!
-//! Files of neighbouring days may hold the same trades, and one that goes into the store leaves out what the other has. So a file
-//! that changes takes its neighbours along: they are read again beside it, and all of them go in as one change.
+//! Files of neighbouring days may hold the same trades, and each leaves out those that the store has from the other. So
+//! when a file changes, such neighbours are read again with it, and all of them go into the store as one change.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::market::ingest::task::{IngestRules, IngestTask, collect};
 use crate::market::query::error::MarketError;
 use crate::market::store::changes::Change;
 
-/// How often the files of a change that overlap are looked at again, at most: most often twice is enough.
+/// Most passes over the overlapping files of a change; two are usually enough.
 const MOST_PASSES: usize = 8;
 
-/// Reads files into the store, unless the store holds them already; those of a market lie together.
+/// Reads files into the store, unless the store holds them already; those of a market are adjacent.
 pub(in crate::market) fn ingest_files(
     pair: TradeFiles,
     files: &[(PathBuf, DumpFile)],
@@ -38,7 +38,7 @@ pub(in crate::market) fn ingest_files(
                 return Ok(());
             }
         }
-        // Also where an ingest was ended while it put a change in its places.
+        // Completes a change whose ingest was killed while it placed the files.
         for first in 0..files.len() {
             market.change(first, report, MarketFiles::read_outdated)?;
             if report.interrupted {
@@ -65,16 +65,16 @@ impl<'a> DayFile<'a> {
     }
 }
 
-/// A change that is being made, and what the report is to say once it is.
+/// A change in preparation, and its part of the report once it is made.
 #[derive(Default)]
 struct Making {
     change: Change,
-    /// Whose files it has.
+    /// The days of its files.
     days: Vec<UnixDay>,
     report: IngestReport,
 }
 
-/// Reads a file into a change, by its number; whether it is in it now.
+/// Reads a file into a change, by its index; returns whether the change now has it.
 type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut Making) -> Result<bool, MarketError>;
 
 /// The files of a market, by day.
@@ -82,13 +82,13 @@ struct MarketFiles<'a> {
     pair: TradeFiles,
     files: &'a [DayFile<'a>],
     rules: IngestRules<'a>,
-    /// Those that were taken, or not taken, as what the dumps hold now.
+    /// The files that were read in this ingest, ingested or not.
     tried: HashSet<usize>,
 }
 
 impl<'a> MarketFiles<'a> {
-    /// Reads a file, and with it those of the days around it that were cut against what it held. All or none of them are in the
-    /// store then.
+    /// Reads a file, and with it the neighbouring files that had left out trades because of its old content. All or
+    /// none of them go into the store.
     fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {
         let mut making = Making::default();
         if !(self.rules.keep_going)() {
@@ -96,7 +96,7 @@ impl<'a> MarketFiles<'a> {
             return Ok(());
         }
         let mut again = read(self, first, &mut making)?;
-        // One that is read again may change what a third one is to leave out, and the first as well.
+        // A file that is read again may change what a third one, or the first, must leave out.
         for _ in 0..MOST_PASSES {
             if !again || making.report.interrupted {
                 break;
@@ -111,7 +111,7 @@ impl<'a> MarketFiles<'a> {
         }
         let Making { change, report: own, .. } = making;
         if own.interrupted {
-            // What was read is not in the store.
+            // Nothing of this change is in the store.
             report.problems.extend(own.problems);
             report.interrupted = true;
             return Ok(());
@@ -138,9 +138,9 @@ impl<'a> MarketFiles<'a> {
         Ok(self.put(file, files, making))
     }
 
-    /// Reads a file again whose trades were cut against those of a neighbouring day, which has changed since.
+    /// Reads a file again that left out trades because of a neighbouring day's file that has changed since.
     fn read_outdated(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
-        // It is in the report already, or will be when its turn comes.
+        // The file is in the report already, or will be when its turn comes.
         let mut scratch = IngestReport::default();
         let (place, mut task) = self.task(file, &making.change, &mut scratch);
         if making.report.interrupted || !overlap::is_outdated(&place) {
@@ -155,7 +155,7 @@ impl<'a> MarketFiles<'a> {
             return Ok(false);
         };
         if files::read_origin(&place).is_none_or(|held| held.fingerprint != hash) {
-            // What is in the store is of another file: the one that is there now goes with this change, unless it was not taken.
+            // The store has an older version of the file: the current one joins this change, unless it was rejected.
             return self.read_new(file, making);
         }
         let files = read(&place, &mut task, &hash)?;
@@ -188,7 +188,7 @@ impl<'a> MarketFiles<'a> {
     }
 }
 
-/// The files of a day; `None` when its dump is not to be taken.
+/// The store's files of a day; `None` when its dump is rejected.
 fn read(
     place: &PartitionPath<'_>,
     task: &mut IngestTask<'_>,
@@ -199,7 +199,7 @@ fn read(
         Streamed::Left => return Ok(None),
         Streamed::Unordered => {}
     }
-    // Out of order: the whole day must be at hand to bring it into order.
+    // Out of order: sorting needs the whole day in memory.
     let trades = collect(task, place.day, &TRADE_COLUMNS, trade, |trade| trade.time);
     trades.map(|trades| writer::write(place, &trades, &task.origin(hash))).transpose()
 }

@@ -1,4 +1,4 @@
-//! Trades that the files of neighbouring days have as well: dumps whose windows overlap hold them twice.
+//! Trades that are also in the files of neighbouring days, because the dumps' windows overlap.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,12 +9,12 @@ use crate::archive::{Metadata, read_content_hash, read_metadata};
 use crate::clock::{SECOND, UnixDay, UnixNanos};
 use crate::market::raw::Trade;
 
-/// A day's file reaches into the day before and the day after, so two files that are two days apart may meet.
+/// A day's file reaches into the day before and the day after, so files two days apart may overlap.
 pub(in crate::market) const REACH: i64 = 2;
 /// Nanoseconds of a neighbour that are read at a time, so that memory stays bounded.
 const PIECE: i64 = 3_600 * SECOND;
 
-/// What the store's other days of the market hold, while the trades of one day go in.
+/// Finds trades of a day that the store has in neighbouring days' files.
 pub(in crate::market) struct Overlap {
     neighbours: Vec<Neighbour>,
     /// Trades that were left out.
@@ -26,7 +26,7 @@ const LEFT_OUT: &str = "marketpoints.trades_left_out";
 /// Metadata key: the neighbouring days that have them, and what they held then.
 const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 
-/// Whether trades of the day's dump file were left out because a neighbouring day had them, which holds something else now.
+/// Whether trades of the day's dump file were left out because of a neighbouring day's file that has changed since.
 pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
     let metadata = read_metadata(&place.found(place.pair.minutes)).unwrap_or_default();
     let value = |key: &str| metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
@@ -37,7 +37,7 @@ pub(in crate::market) fn is_outdated(place: &PartitionPath<'_>) -> bool {
     };
     match value(CUT_AGAINST) {
         Some(days) => days.split(',').filter(|one| !one.is_empty()).any(|one| holds_the_same(one).is_none()),
-        // An earlier version did not say against what.
+        // Earlier versions did not record the neighbours.
         None => value(LEFT_OUT).is_some_and(|count| count != "0"),
     }
 }
@@ -50,13 +50,13 @@ struct Neighbour {
     /// Times of its first and last trade.
     first: UnixNanos,
     last: UnixNanos,
-    /// Until when, exclusively, its trades are counted below.
+    /// End, exclusive, of the trades that are counted in `unmet`.
     read_until: UnixNanos,
-    /// Its trades since the last piece began, and how many of each were not met yet.
+    /// Its trades from the start of the last piece on, and how many of each are not matched yet.
     unmet: HashMap<TradeKey, u32>,
 }
 
-/// Time, price, amount and side: the same trade has the same.
+/// Time, price, amount and side, by which trades are the same.
 type TradeKey = (i64, u64, u64, bool);
 
 fn key(trade: &Trade) -> TradeKey {
@@ -64,7 +64,7 @@ fn key(trade: &Trade) -> TradeKey {
 }
 
 impl Overlap {
-    /// Looks at the neighbours of a place. One that cannot be read holds nothing: its own dump makes it anew.
+    /// Finds the neighbours of a place. An unreadable one counts as empty: its own dump restores it.
     pub(in crate::market) fn of(place: &PartitionPath<'_>) -> Self {
         let days = (place.day.0 - REACH..=place.day.0 + REACH).map(UnixDay).filter(|&day| day != place.day);
         let neighbours = days.filter_map(|day| {
@@ -78,21 +78,21 @@ impl Overlap {
         Self { neighbours: neighbours.collect(), left_out: 0 }
     }
 
-    /// What a file of minutes says of the trades that were left out.
+    /// The metadata of a file of minutes about the trades that were left out.
     pub(in crate::market) fn metadata(&self) -> Metadata {
         vec![(LEFT_OUT.to_owned(), self.left_out.to_string()), (CUT_AGAINST.to_owned(), self.cut_against())]
     }
 
-    /// The neighbours that had trades, and the hashes of what they hold: when they hold something else, the trades that were left
-    /// out are to be looked at again.
+    /// The neighbours that had trades, with the hashes of their files: if one changes, the trades that were left out
+    /// must be compared again.
     fn cut_against(&self) -> String {
         let met = self.neighbours.iter().filter(|other| other.met);
         let hashes = met.map(|other| format!("{}:{}", other.day.0, read_content_hash(&other.path).unwrap_or_default()));
         hashes.collect::<Vec<_>>().join(",")
     }
 
-    /// The trades, which are in time order, without those that a neighbour has. A trade that is there several times is left
-    /// out as often as the neighbour has it.
+    /// The trades, which are in time order, without those that a neighbour has. Of several equal trades as many are
+    /// left out as the neighbour has.
     pub(in crate::market) fn new_among<'a>(&mut self, trades: &'a [Trade]) -> Cow<'a, [Trade]> {
         let (Some(first), Some(last)) = (trades.first(), trades.last()) else { return Cow::Borrowed(trades) };
         if self.neighbours.iter().all(|other| last.time < other.first.0 || other.last.0 < first.time) {

@@ -104,7 +104,7 @@ impl StoredTrades {
         self.events.get((market, day), || files::read_trades(&self.partitions.file(self.pair.events, market, day)))
     }
 
-    /// What a day's file says of the highest price.
+    /// The highest price in a day's file.
     fn peak(&self, market: usize, day: UnixDay) -> Result<Arc<Option<Peak>>, SourceError> {
         self.peaks.get((market, day), || {
             let bars = self.day_bars(market, day)?;
@@ -117,7 +117,7 @@ impl StoredTrades {
         })
     }
 
-    /// Hands over the minute bars of a market.
+    /// Gives `visit` the minute bars of a market.
     fn minutes<T>(&self, market: usize, now: UnixNanos, use_them: impl FnOnce(&Minutes<'_, Bar>) -> T) -> T {
         let read = |day: UnixDay| self.day_bars(market, day);
         let partial = |day: UnixDay, start: UnixSecond| {
@@ -147,7 +147,7 @@ impl FirstEvents for StoredTrades {
     }
 }
 
-/// Price steps kept: a number each.
+/// Cached price steps, a number each.
 const KEPT_TICKS: usize = 10_000;
 
 /// The trades of a store, and the price steps of its markets.
@@ -174,8 +174,8 @@ pub(in crate::market) fn open_liquidations(store: OpenedStore) -> OpenedStore {
 }
 
 impl StoredTradeFeed {
-    /// Decimals of the finest price of a market, over all its days of trades and books. A file that cannot be read counts as
-    /// none: who asks for its day gets the error.
+    /// Decimals of the finest price of a market, over all its days of trades and books. An unreadable file is skipped:
+    /// a query of its day fails with the error.
     fn decimals(&self, market: usize) -> PriceDecimals {
         let partitions = &self.trades.partitions;
         let files = self.priced.iter().flat_map(|&(kind, minutes)| {

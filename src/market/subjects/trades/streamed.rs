@@ -13,9 +13,9 @@ use crate::market::ingest::rows::{DumpRow, RowBlock};
 use crate::market::ingest::task::{IngestTask, Taker};
 use crate::market::raw::Trade;
 
-/// Trades that are handed over at a time: few enough for the caches.
+/// Trades in a batch: few enough for the caches.
 const BATCH: usize = 1 << 15;
-/// Batches that may wait: the reader goes on while half a million trades are packed.
+/// Batches that may wait, so that the reader goes on while half a million trades are compressed.
 const WAITING: usize = 16;
 
 /// Trades on their way to the writer.
@@ -32,14 +32,14 @@ impl Batches {
         Self { batch: Vec::with_capacity(BATCH), last: UnixNanos(i64::MIN), ordered: true, writer }
     }
 
-    /// Whether more trades are wanted after those that the batch has from `from` on.
+    /// Checks the order of the trades from `from` on, and sends a full batch. Whether more trades are wanted.
     fn check(&mut self, from: usize) -> bool {
         for trade in &self.batch[from..] {
             let time = UnixNanos(trade.time);
             self.ordered &= self.last <= time;
             self.last = time;
         }
-        // A writer that is gone has failed; what it says is asked for in the end.
+        // If sending fails the writer has failed; its error is read at the end.
         self.ordered && (self.batch.len() < BATCH || self.send())
     }
 
@@ -61,11 +61,11 @@ impl Taker for Batches {
     }
 }
 
-/// What came of a file.
+/// The outcome of a file.
 pub(in crate::market) enum Streamed {
     /// Its trades are not in order of time: nothing is written, and nothing is in the report.
     Unordered,
-    /// It is not to be taken; the report says why.
+    /// It is rejected; the report says why.
     Left,
     /// Its files, not yet in their places.
     Taken([Unplaced; 2]),

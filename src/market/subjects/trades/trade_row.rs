@@ -4,10 +4,10 @@ use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{DumpRow, RowBlock};
 use crate::market::raw::Trade;
 
-/// What is read of a row.
+/// The columns that are read.
 pub(in crate::market) const TRADE_COLUMNS: [&str; 4] = ["timestamp", "side", "price", "amount"];
 
-/// A row with these columns.
+/// The trade of a row with these columns.
 pub(in crate::market) fn trade(row: &DumpRow<'_>) -> Result<Trade, RowFault> {
     Ok(Trade {
         time: row.time(0)?,
@@ -17,7 +17,7 @@ pub(in crate::market) fn trade(row: &DumpRow<'_>) -> Result<Trade, RowFault> {
     })
 }
 
-/// The rows of a block, in the order of the file; `None` when they are to be read one by one.
+/// The trades of a block, in file order; `None` when its rows must be read one by one.
 pub(in crate::market) fn trades(block: &mut RowBlock<'_>) -> Option<impl Iterator<Item = Trade>> {
     let (prices, amounts) = (block.numbers(2, true)?, block.numbers(3, false)?);
     let (times, buys) = (block.times(0)?, block.either(1, "buy", "sell")?);

@@ -16,7 +16,7 @@ const GROUP: usize = 1 << 19;
 pub(in crate::market) struct TradeWriter<'a> {
     place: &'a PartitionPath<'a>,
     events: ParquetWriter,
-    /// Trades that make no group yet.
+    /// Trades that do not fill a group yet.
     waiting: TradeColumns,
     bars: Vec<Bar>,
     decimals: PriceDecimals,
@@ -32,7 +32,7 @@ impl<'a> TradeWriter<'a> {
         Ok(Self { place, events, waiting, bars: Vec::new(), decimals, overlap })
     }
 
-    /// The next trades, in time order. Those that the store holds of a neighbouring day's file are left out.
+    /// Adds trades, in time order. Those that the store has from a neighbouring day's file are left out.
     pub(in crate::market) fn push(&mut self, trades: &[Trade]) -> Result<(), ArchiveError> {
         let trades = &*self.overlap.new_among(trades);
         for trade in trades {
@@ -62,7 +62,7 @@ impl<'a> TradeWriter<'a> {
         pushed
     }
 
-    /// The files of trades and bars, not yet in their places. The bars come last: where they are, both are.
+    /// The files of trades and bars, not yet in their places. The bars are placed last: if they are there, both are.
     pub(in crate::market) fn finish(mut self, origin: &DumpOrigin) -> Result<[Unplaced; 2], ArchiveError> {
         self.flush()?;
         let metadata = origin.metadata();

@@ -115,7 +115,7 @@ fn bad_options_are_named_by_column_and_only_the_file_of_all_options_is_read() {
 const SUPPLY_HEADER: &str = "coin,token_name,timestamp,marketcap,chain,marketcap_dominance_percent,usd_price\n";
 
 #[test]
-fn bad_rows_of_sheets_are_named_by_column() {
+fn bad_rows_of_tables_are_named_by_column() {
     let place = PartitionPath::new();
     let condition = format!("0x{}", "a".repeat(64));
     let supply = [
@@ -210,8 +210,8 @@ fn folders_that_no_query_can_name_are_reported_one_by_one() {
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("2024-12-01.csv"), &trades).unwrap();
         }
-        let sheet = place.dumps.join("token_supply").join(std::ffi::OsStr::from_bytes(b"BTC\xff.csv"));
-        fs::write(sheet, SUPPLY_HEADER).unwrap();
+        let table = place.dumps.join("token_supply").join(std::ffi::OsStr::from_bytes(b"BTC\xff.csv"));
+        fs::write(table, SUPPLY_HEADER).unwrap();
         expected += 3;
     }
     let report = place.ingest();
@@ -290,7 +290,7 @@ fn what_a_killed_ingest_left_is_removed_once_nobody_can_be_writing_it() {
 }
 
 #[test]
-fn a_changed_sheet_or_chain_replaces_what_it_held() {
+fn a_changed_table_or_chain_replaces_what_it_held() {
     let place = PartitionPath::new();
     let supply = |cap: &str| format!("{SUPPLY_HEADER}BTC,Bitcoin,{DAY}000000,{cap},BITCOIN,55,90000\n");
     let options = |iv: &str| {

@@ -3,17 +3,17 @@
 //! The state is the last quote of each option. A reading at a moment uses the quotes of the [`FRESH`] time before it, and
 //! of each only the mark volatility, the delta and the price of the underlying future that came with it.
 //!
-//! **Each expiry by itself.** The forward is the underlying price of the newest quote of the expiry. At a strike counts
-//! the option that is out of the money (the put below the forward, the call at or above it), or the other where that has
-//! no quote: out-of-the-money options are the liquid ones. Volatility at the money is read at the forward, straight in the
-//! logarithm of the strike between the strikes on either side of it; the volatility of a wing at a delta of 0.25 (calls)
-//! or −0.25 (puts), straight in delta between the options on either side of it. Nothing is extrapolated: an expiry whose
-//! strikes or deltas do not reach around the point has no value there, and one with a single wing has no skew.
+//! **Each expiry by itself.** The forward is the underlying price of the newest quote of the expiry. At each strike the
+//! out-of-the-money option counts (the put below the forward, the call at or above it), or the other if that has
+//! no quote: out-of-the-money options are the liquid ones. Volatility at the money is read at the forward, linear in
+//! the logarithm of the strike between the strikes on either side of it; the volatility of a wing at a delta of 0.25
+//! (calls) or −0.25 (puts), linear in delta between the options on either side of it. Nothing is extrapolated: an
+//! expiry whose strikes or deltas do not enclose the point has no value there, and one with a single wing has no skew.
 //!
-//! **Between expiries** total variance (volatility² × time) runs straight in time from the last expiry with a value at or
+//! **Between expiries** total variance (volatility² × time) is linear in time from the last expiry with a value at or
 //! before the tenor to the first at or after it. Volatility in between is thus free of calendar arbitrage whenever the two
-//! expiries are. Each wing is brought to the tenor by itself, then the skew is put less call. Where expiries do not
-//! reach around a tenor it has no reading.
+//! expiries are. Each wing is interpolated to the tenor separately, then the skew is put less call. Where expiries do
+//! not enclose a tenor it has no reading.
 
 mod quote;
 mod smile;
@@ -52,7 +52,7 @@ impl Contract {
     }
 }
 
-/// A reading of one tenor, percentage points; NaN where the chain does not reach around it.
+/// A reading of one tenor, percentage points; NaN where the chain does not enclose it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct TenorReading {
     /// Implied volatility at the money.
@@ -68,7 +68,7 @@ pub(in crate::market) struct OptionChain {
 }
 
 impl OptionChain {
-    /// Takes a quote, unless a newer one of the option is known.
+    /// Adds a quote, unless a newer one of the option is known.
     pub(in crate::market) fn take(&mut self, contract: Contract, quote: Quote) {
         let known = self.quotes.entry(contract).or_insert(quote);
         if known.time <= quote.time {
@@ -76,12 +76,12 @@ impl OptionChain {
         }
     }
 
-    /// Forgets what no reading at `at` or later can use.
+    /// Drops quotes that no reading at `at` or later can use.
     pub(in crate::market) fn forget(&mut self, at: UnixNanos) {
         self.quotes.retain(|contract, quote| contract.expiry > at && quote.time >= at.plus(-FRESH * SECOND));
     }
 
-    /// Whether nothing is known.
+    /// Whether it has no quotes.
     pub(in crate::market) fn is_empty(&self) -> bool {
         self.quotes.is_empty()
     }

@@ -2,10 +2,10 @@
 
 use crate::clock::UnixNanos;
 
-/// What a dump has of an option at a moment.
+/// An option's row in a dump.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct Quote {
-    /// When.
+    /// Its time.
     pub time: UnixNanos,
     /// Mark volatility, annual, percentage points; above 0.
     pub volatility: f64,

@@ -13,7 +13,7 @@ pub(in crate::market) struct Strike {
     pub(in crate::market) put: Option<Quote>,
 }
 
-/// Volatilities of an expiry, percentage points; `None` where its options do not reach around the point.
+/// Volatilities of an expiry, percentage points; `None` where its options do not enclose the point.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in crate::market) struct Smile {
     /// At the forward.
@@ -29,7 +29,7 @@ impl Smile {
         let newest = quotes().filter(|quote| quote.forward > 0.0).max_by_key(|quote| quote.time);
         let wing = |side: fn(&Strike) -> Option<Quote>, sign: f64| {
             let points = strikes.iter().filter_map(side).map(|quote| (sign * quote.delta, quote.volatility));
-            // A delta of exactly 0 or 1 is how venues spell one that they did not compute.
+            // Venues send a delta of exactly 0 or 1 where they computed none.
             let mut points: Vec<(f64, f64)> = points.filter(|(delta, _)| *delta > 0.0 && *delta < 1.0).collect();
             points.sort_by(|left, right| left.0.total_cmp(&right.0));
             straight(&points, WING)
@@ -51,7 +51,7 @@ fn at_the_money(strikes: &[Strike], forward: f64) -> Option<f64> {
     straight(&points, forward.ln())
 }
 
-/// The value at `x` on the line between the points on either side of it, which ascend; `None` beyond the first and the
+/// The value at `x`, interpolated linearly between points that ascend; `None` beyond the first and the
 /// last.
 pub(in crate::market) fn straight(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let above = points.partition_point(|point| point.0 < x);

@@ -8,7 +8,7 @@ use crate::market::raw::PositionTable;
 use crate::protocol::Timestamp;
 use crate::protocol::analytics::{CategoryRow, TraderProfile, UserCategories};
 
-/// A wallet's profile, and what the leaderboard asks of it beyond that.
+/// A wallet's profile, with further figures for the leaderboard.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct WalletAccount {
     pub(in crate::market) profile: TraderProfile,
@@ -18,8 +18,8 @@ pub(in crate::market) struct WalletAccount {
     pub(in crate::market) last_trade: UnixSecond,
 }
 
-/// Adds up a wallet's positions, in the order in which `/positions` lists them, so that whoever adds its rows finds the
-/// very same sums.
+/// Adds up a wallet's positions, in the order of `/positions`, so that a client that adds its rows gets exactly the
+/// same sums.
 ///
 /// Sizes count in outcome tokens: the total is what is held and what was realized; the value of the closed positions is
 /// their realized size, as in the recorded answers, and the value of the open ones what they still hold. The return is

@@ -10,7 +10,7 @@ pub(in crate::market) fn ratio(sum: f64, count: f64) -> f64 {
     if count == 0.0 { 0.0 } else { sum / count }
 }
 
-/// The value below which a part (0 to 1) of the ascending values lies, straight between neighbours; 0 for no values.
+/// The quantile of a part (0 to 1) of ascending values, linear between neighbours; 0 for no values.
 pub(in crate::market) fn percentile(ascending: &[f64], part: f64) -> f64 {
     let Some(last) = ascending.len().checked_sub(1) else { return 0.0 };
     let place = part * last as f64;

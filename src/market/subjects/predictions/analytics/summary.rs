@@ -7,7 +7,7 @@ use crate::protocol::analytics::{MarketSummary, OutcomePricing};
 /// Sums up the positions in these outcomes of one market.
 ///
 /// Cost basis is entry price × size over all positions; holding times and the win rate are those of the closed positions;
-/// realized profit and loss is spread over the positions that realized anything; the averages are a position's.
+/// the distribution of realized profit and loss is over positions that realized anything; averages are per position.
 pub(in crate::market) fn of(table: &PositionTable, outcomes: &[usize]) -> MarketSummary {
     let rows = table.held(outcomes);
     let mut summary = MarketSummary::default();

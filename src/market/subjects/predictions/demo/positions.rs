@@ -22,7 +22,7 @@ struct Trader {
     seed: u64,
     /// Typical size of a position in tokens.
     scale: f64,
-    /// Whether it buys at the better of two chances, or at the worse.
+    /// Whether it buys at the better or the worse of two random times.
     patient: bool,
     merges: bool,
 }

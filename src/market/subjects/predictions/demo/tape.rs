@@ -1,8 +1,8 @@
-//! The tape of the demo's prediction markets: what is traded in the first outcome of each question, around its odds.
+//! The trades of the demo's prediction markets, in the first outcome of each question, around its odds.
 //!
-//! A day's trades are those of the tracked wallets, at their times and for their sizes, and those of others, which share
-//! out the day's turnover exactly; so the volume of a whole day is known without making its trades. A market trades from
-//! its opening to its end and never after.
+//! A day's trades are those of the tracked wallets, at their times and for their sizes, and those of others, which sum
+//! to the rest of the day's turnover exactly; so the volume of a whole day is known without computing its trades. A
+//! market trades from its opening to its end and never after.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{Bar, Book, OhlcBar, PriceLevel, RawData, Ticker, TickerField, Trade, minute_bars};
 
-/// Days of trades kept for the next question: about 30 MB.
+/// Cached days of trades: about 30 MB.
 const KEPT_DAYS: usize = 1_500;
 /// Amounts are multiples of one part in so many of a token.
 const PARTS: f64 = 100.0;
 /// Decimals of a price.
 const DECIMALS: i32 = 3;
 
-/// The tape of one market.
+/// The trades of one market.
 pub(in crate::market) struct Tape {
     event: EventTraits,
     /// Whether the first outcome comes true.
@@ -43,7 +43,7 @@ impl Tape {
     ) -> Self {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
         for (side, life) in lives {
-            // Whoever buys the second outcome sells the first.
+            // Buying the second outcome is selling the first.
             let mut fill = |at: UnixSecond, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
                 fills.push(Trade { time: at.nanos().0, price, amount, buy: bought == (side == 0) });
@@ -70,12 +70,12 @@ impl Tape {
         Self { event, first, fills, held, days: Cache::new(KEPT_DAYS) }
     }
 
-    /// What the first outcome is worth at a second.
+    /// The odds of the first outcome at a second.
     fn quote(&self, at: UnixSecond) -> f64 {
         quote(&self.event, self.first, at)
     }
 
-    /// What of a window the market is open.
+    /// The part of a window in which the market is open.
     fn open(&self, window: Window) -> Window {
         window.and(Window { from: self.event.opened.0, to: self.event.ends.0 })
     }
@@ -97,7 +97,7 @@ impl Tape {
         let seed = place(&[self.event.tape, 1, day.0 as u64]);
         let count = 220 + (seed % 300) as i64;
         let spacing = DAY * SECOND / count;
-        // What is left of the turnover after everybody got the least amount is shared out by weight.
+        // Each trade has the least amount; the rest of the turnover is divided by weight.
         let spare = self.turnover(day) - count;
         let draw = |trade: i64| mix(seed ^ trade as u64);
         let weight = |trade: i64| (1.2 * normal(mix(draw(trade) ^ 1))).exp();
@@ -126,7 +126,7 @@ impl Tape {
     fn trade(&self, time: UnixNanos, amount: f64, lot: u64) -> Trade {
         let at = time.second();
         let middle = self.quote(at);
-        // Takers lean to where the price goes in the next hour, the makers' loss.
+        // Takers tend to trade in the direction of the next hour's price, at the makers' loss.
         let drift = self.quote(UnixSecond((at.0 + 3_600).min(self.event.ends.0 - 1))) - middle;
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
         let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
@@ -139,7 +139,7 @@ impl Tape {
         let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
         let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day.0 as f64 / 6.0);
         let whim = 0.35 * normal(place(&[self.event.tape, 4, day.0 as u64]));
-        // Interest wakes as the end comes near.
+        // Interest grows towards the end.
         let length = (self.event.ends.0 - self.event.opened.0).max(1) as f64;
         let passed = (day.second().0 - self.event.opened.0) as f64 / length;
         (PARTS * (usual + mood + whim + 1.2 * passed.powi(4)).exp()) as i64
@@ -183,7 +183,7 @@ impl Tape {
     pub(in crate::market) fn bar_before(&self, before: UnixSecond, now: UnixNanos) -> Option<Bar> {
         let Window { from: opened, to: end } = self.begun(Window { from: i64::MIN, to: before.0 }, now);
         let mut day = (end - 1).div_euclid(DAY);
-        // Every day has trades, but what remains of the last one before `before` may have none.
+        // Every day has trades, but the part of the last day before `before` may have none.
         while day * DAY >= opened {
             let mut last = None;
             self.bars(Window { from: day * DAY, to: before.0.min((day + 1) * DAY) }, now, &mut |bar| last = Some(*bar));

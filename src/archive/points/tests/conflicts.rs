@@ -1,4 +1,4 @@
-//! A change that others come before again and again is begun anew, in turns that chance decides, and given up at last.
+//! A commit that conflicts with other writers' is retried after random waits, and given up in the end.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-"""Sheets of prediction markets, as they are delivered: positions of wallets."""
+"""CSV tables of prediction markets, as they are delivered: positions of wallets."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ COUNTS = [
 ] + ["conversion_out_count"]
 
 
-def sheet(path, rows):
+def write_table(path, rows):
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -61,4 +61,4 @@ def make_positions(path, wallets=30, seed=3):
                     }
                     | counts
                 )
-    return sheet(path, rows)
+    return write_table(path, rows)

@@ -1,4 +1,4 @@
-"""Texts of pictures: titles, units, names of several series."""
+"""Labels of plots: titles, units, names of several series."""
 
 import re
 from collections.abc import Sequence

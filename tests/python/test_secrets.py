@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
-from marketpoints.common.hidden import Hidden
+from marketpoints.common.secrets import Hidden
 
 PACKAGE = Path(mp.__file__).parent
 SECRET = "mp-very-secret-5f0c2a"

@@ -1,4 +1,4 @@
-//! The demo market asked as a client asks.
+//! Queries of option summaries, token supply and prediction markets on the demo market, and on a source without them.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Peers that are silent, slow or many: what they can hold up, and what they cannot.
+//! Silent, slow and many peers hold up neither other requests nor the stop, and use bounded memory.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
