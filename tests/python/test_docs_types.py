@@ -1,11 +1,13 @@
 """The pages of the data types, against the engine's table of types and against results."""
 
+import inspect
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import marketpoints as mp
 from marketpoints import _engine
 from marketpoints.common.arguments import METHODS
 
@@ -61,6 +63,12 @@ def test_facts_are_those_of_the_table(name):
     assert facts["gapfill=True"] == ("yes" if row["gapfill"] else "no")
     group = {None: "no", "GROUP_BY_TYPE_SUM": '"sum"'}.get(row["group_by"], '"oi_weighted"')
     assert facts["group_by="].startswith(group)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_take_what_the_table_says_that_their_type_has(name):
+    row, taken = TYPES[METHODS[name]], inspect.signature(getattr(mp.Client, name)).parameters
+    assert {"usd", "gapfill", "group_by"} & set(taken) == {one for one in ("usd", "gapfill", "group_by") if row[one]}
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -78,10 +78,9 @@ class OrderBookArguments(SummedArguments, total=False):
     max_depth: int | None
 
 
-class LiquidationMapArguments(CommonArguments, total=False):
+class LiquidationMapArguments(SummedArguments, total=False):
     """Of liquidation heatmaps."""
 
-    usd: bool
     max_depth: int | None
 
 
