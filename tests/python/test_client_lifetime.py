@@ -7,9 +7,7 @@ import multiprocessing
 import operator
 import os
 import signal
-import subprocess
 import sys
-import textwrap
 import threading
 import weakref
 from concurrent.futures import ProcessPoolExecutor
@@ -18,7 +16,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints.common import logs
-from support.children import run, silent_server
+from support.children import run, silent_server, started
 from support.scripted import scripted
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
@@ -27,11 +25,7 @@ WINDOW = {"start": "2026-01-01", "end": "2026-01-05"}
 
 def interrupted(code, url, ready, **variables):
     """Runs a child, interrupts it when ``ready()`` says so, and gives its output."""
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=os.environ | variables, **pipes) as child:
-        child.stdin.write(f"{url}\n")
-        child.stdin.flush()
+    with started(code, url, env=os.environ | variables) as child:
         ready(child)
         child.send_signal(signal.SIGINT)
         out, problems = child.communicate(timeout=30)

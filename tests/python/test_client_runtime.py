@@ -5,17 +5,14 @@ import gc
 import logging
 import os
 import signal
-import socket
-import subprocess
-import sys
-import textwrap
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 
 import marketpoints as mp
-from support.children import run, silent_server
+from support.broken import Connections
+from support.children import run, silent_server, started
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 #: A call whose answer is small runs on its caller's thread, any other on the engine's.
@@ -152,15 +149,10 @@ def test_ctrl_c_interrupts(call):
         except KeyboardInterrupt:
             print("interrupted")
     """
-    with silent_server() as (url, asked):
-        command = [sys.executable, "-c", textwrap.dedent(code)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, **pipes) as child:
-            child.stdin.write(f"{url}\n")
-            child.stdin.flush()
-            assert asked.wait(60)
-            child.send_signal(signal.SIGINT)
-            out, problems = child.communicate(timeout=30)
+    with silent_server() as (url, asked), started(code, url) as child:
+        assert asked.wait(60)
+        child.send_signal(signal.SIGINT)
+        out, problems = child.communicate(timeout=30)
     assert (out, problems, child.returncode) == ("interrupted\n", "", 0)
 
 
@@ -217,87 +209,10 @@ def test_the_interpreter_ends_with_calls_in_flight(call):
         input()
         print("end")
     """
-    with silent_server() as (url, asked):
-        command = [sys.executable, "-c", textwrap.dedent(code)]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen(command, **pipes) as child:
-            child.stdin.write(f"{url}\n")
-            child.stdin.flush()
-            assert asked.wait(60)
-            out, problems = child.communicate("go on\n", timeout=30)
+    with silent_server() as (url, asked), started(code, url) as child:
+        assert asked.wait(60)
+        out, problems = child.communicate("go on\n", timeout=30)
     assert (out, problems, child.returncode) == ("end\n", "", 0)
-
-
-class Connections:
-    """A server that answers every request alike, and does to its connections what a test says.
-
-    Attributes:
-        url: Where it listens.
-        asked: Requests that came.
-        opened: Connections that came.
-        ended: Set when a client ended a connection.
-        closed: Released for each connection that is closed here.
-    """
-
-    def __init__(self, closes=False, silent=False, answers_after=None):
-        self.asked = self.opened = 0
-        self.ended, self.came = threading.Event(), threading.Event()
-        self.closed = threading.Semaphore(0)
-        self._closes, self._silent, self._connections = closes, silent, []
-        self._answers_after = answers_after
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self.opened += 1
-            self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection):
-        body = b'{"series":[]}'
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-        with connection:
-            waiting = b""
-            while piece := connection.recv(65536):
-                waiting += piece
-                while b"\r\n\r\n" in waiting:
-                    waiting = waiting.partition(b"\r\n\r\n")[2]
-                    self.asked += 1
-                    self.came.set()
-                    if self._answers_after is not None:
-                        self._answers_after.wait(60)
-                    if not self._silent:
-                        connection.sendall(head + body)
-                    if self._closes:
-                        break
-                if self._closes:
-                    break
-            else:
-                self.ended.set()
-        self.closed.release()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-    def close(self):
-        """Takes no more connections, and ends those that are open."""
-        self._listener.close()
-        for connection in self._connections:
-            with suppress(OSError):  # it ended before
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def client(self, **settings):
-        """A client that sends nothing but what it is asked for, once."""
-        return mp.Client("key", self.url, tier="advanced", retries=0, check_symbols=False, **settings)
 
 
 def ask(client):
@@ -436,7 +351,6 @@ def test_a_fork_in_the_midst_of_a_small_call_leaves_it_to_the_parent():
             children.append(os.fork())
 
         signal.signal(signal.SIGUSR1, handler)
-        print(os.getpid(), flush=True)
         client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
         try:
             client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600)
@@ -446,13 +360,9 @@ def test_a_fork_in_the_midst_of_a_small_call_leaves_it_to_the_parent():
     """
     go = threading.Event()
     with Connections(answers_after=go) as server:
-        command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-            pid = int(child.stdout.readline())
-            child.stdin.write(f"{server.url}\n")
-            child.stdin.flush()
+        with started(code, server.url, env=os.environ | {"PYTHONWARNINGS": "ignore"}) as child:
             assert server.came.wait(60)
-            os.kill(pid, signal.SIGUSR1)
+            child.send_signal(signal.SIGUSR1)
             # The child of the child ends without the answer; its exit code is read after that of the call.
             threading.Timer(1, go.set).start()
             assert child.stdout.read() == "7\n"

@@ -4,6 +4,8 @@ import socket
 import threading
 from contextlib import contextmanager, suppress
 
+import marketpoints as mp
+
 
 @contextmanager
 def resetting(answer, places):
@@ -81,3 +83,75 @@ def cutting(target, chance, cuts):
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             listener.shutdown(socket.SHUT_RDWR)
+
+
+class Connections:
+    """A server that answers every request alike, and does to its connections what a test says.
+
+    Attributes:
+        url: Where it listens.
+        asked: Requests that came.
+        opened: Connections that came.
+        ended: Set when a client ended a connection.
+        closed: Released for each connection that is closed here.
+    """
+
+    def __init__(self, closes=False, silent=False, answers_after=None):
+        self.asked = self.opened = 0
+        self.ended, self.came = threading.Event(), threading.Event()
+        self.closed = threading.Semaphore(0)
+        self._closes, self._silent, self._connections = closes, silent, []
+        self._answers_after = answers_after
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            self.opened += 1
+            self._connections.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection):
+        body = b'{"series":[]}'
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with connection:
+            waiting = b""
+            while piece := connection.recv(65536):
+                waiting += piece
+                while b"\r\n\r\n" in waiting:
+                    waiting = waiting.partition(b"\r\n\r\n")[2]
+                    self.asked += 1
+                    self.came.set()
+                    if self._answers_after is not None:
+                        self._answers_after.wait(60)
+                    if not self._silent:
+                        connection.sendall(head + body)
+                    if self._closes:
+                        break
+                if self._closes:
+                    break
+            else:
+                self.ended.set()
+        self.closed.release()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Takes no more connections, and ends those that are open."""
+        self._listener.close()
+        for connection in self._connections:
+            with suppress(OSError):  # it ended before
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def client(self, **settings):
+        """A client that sends nothing but what it is asked for, once."""
+        return mp.Client("key", self.url, tier="advanced", retries=0, check_symbols=False, **settings)

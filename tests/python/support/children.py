@@ -19,6 +19,16 @@ def run(code, environment=None, timeout=60, **options):
 
 
 @contextmanager
+def started(code, url, **options):
+    """A child process that runs Python code and was given the address of a server: what its `input()` returns first."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], **pipes, **options) as child:
+        child.stdin.write(f"{url}\n")
+        child.stdin.flush()
+        yield child
+
+
+@contextmanager
 def silent_server():
     """A server that takes connections and never answers; yields its address and an event set at the first request."""
     asked, connections = threading.Event(), []
