@@ -47,7 +47,8 @@ struct Two {
     wrong: __m256i,
 }
 
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn load(table: &[u8; 32]) -> __m256i {
     // SAFETY: 32 bytes.
     unsafe { _mm256_loadu_si256(table.as_ptr().cast()) }
@@ -57,7 +58,8 @@ unsafe fn load(table: &[u8; 32]) -> __m256i {
 ///
 /// # Safety
 /// 16 bytes are readable before both ends; the processor has AVX2.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m256i, lanes: &[u8; 32]) -> Two {
     // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the lengths
     // come from, which is slower.
@@ -94,37 +96,34 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
 }
 
 /// Numbers of which some byte of a lane is set.
-#[inline(always)]
-unsafe fn numbers_of(even: __m256i, odd: __m256i) -> u32 {
-    // SAFETY: AVX2, for which the caller answers.
-    unsafe {
-        if _mm256_testz_si256(_mm256_or_si256(even, odd), _mm256_set1_epi8(-1)) == 1 {
-            return 0;
-        }
-        let zero = _mm256_setzero_si256();
-        let some = |lanes| !_mm256_movemask_epi8(_mm256_cmpeq_epi8(lanes, zero)) as u32;
-        let (even, odd) = (some(even), some(odd));
-        let bit = |mask: u32, number: u32| u32::from(mask != 0) << number;
-        bit(even & 0xFFFF, 0) | bit(odd & 0xFFFF, 1) | bit(even >> 16, 2) | bit(odd >> 16, 3)
+#[inline]
+#[target_feature(enable = "avx2")]
+fn numbers_of(even: __m256i, odd: __m256i) -> u32 {
+    if _mm256_testz_si256(_mm256_or_si256(even, odd), _mm256_set1_epi8(-1)) == 1 {
+        return 0;
     }
+    let zero = _mm256_setzero_si256();
+    let some = |lanes| !_mm256_movemask_epi8(_mm256_cmpeq_epi8(lanes, zero)) as u32;
+    let (even, odd) = (some(even), some(odd));
+    let bit = |mask: u32, number: u32| u32::from(mask != 0) << number;
+    bit(even & 0xFFFF, 0) | bit(odd & 0xFFFF, 1) | bit(even >> 16, 2) | bit(odd >> 16, 3)
 }
 
 /// Numbers whose lengths are not within 1 and 16.
-#[inline(always)]
-unsafe fn misfits(lengths: __m128i) -> u32 {
-    // SAFETY: SSE4.1, for which the caller answers.
-    unsafe {
-        let least = _mm_sub_epi32(lengths, _mm_set1_epi32(1));
-        let fits = _mm_cmpeq_epi32(_mm_min_epu32(least, _mm_set1_epi32(LONGEST - 1)), least);
-        !_mm_movemask_ps(_mm_castsi128_ps(fits)) as u32 & 0xF
-    }
+#[inline]
+#[target_feature(enable = "avx2")]
+fn misfits(lengths: __m128i) -> u32 {
+    let least = _mm_sub_epi32(lengths, _mm_set1_epi32(1));
+    let fits = _mm_cmpeq_epi32(_mm_min_epu32(least, _mm_set1_epi32(LONGEST - 1)), least);
+    !_mm_movemask_ps(_mm_castsi128_ps(fits)) as u32 & 0xF
 }
 
 /// Four numbers, and which of them are spelled otherwise, apart from [`misfits`].
 ///
 /// # Safety
 /// Four ends, 16 bytes before each are readable; the processor has AVX2.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
     // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
     const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
@@ -166,7 +165,8 @@ const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
 ///
 /// # Safety
 /// Every end is at least 36 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 pub(super) unsafe fn floats(
     bytes: &[u8],
     befores: &[u32],
@@ -201,7 +201,8 @@ pub(super) unsafe fn floats(
     unsafe { super::floats::<true>(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..]) }
 }
 
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
     // SAFETY: the caller has four of each.
     unsafe {
@@ -214,7 +215,8 @@ unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
 ///
 /// # Safety
 /// As for [`doubles`]; four of each.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn integers(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> (__m256i, u32) {
     // SAFETY: the caller's.
     unsafe {
@@ -226,17 +228,18 @@ unsafe fn integers(base: *const u8, befores: *const u32, skip: u32, ends: *const
 }
 
 /// Numbers above a limit.
-#[inline(always)]
-unsafe fn above(values: __m256i, limit: i64) -> u32 {
-    // SAFETY: AVX2, for which the caller answers.
-    unsafe { _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(values, _mm256_set1_epi64x(limit)))) as u32 }
+#[inline]
+#[target_feature(enable = "avx2")]
+fn above(values: __m256i, limit: i64) -> u32 {
+    _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(values, _mm256_set1_epi64x(limit)))) as u32
 }
 
 /// See [`super::super::Kernel::times`].
 ///
 /// # Safety
 /// As for [`floats`].
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 pub(super) unsafe fn times(
     bytes: &[u8],
     befores: &[u32],

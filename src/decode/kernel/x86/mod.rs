@@ -97,8 +97,9 @@ kernel!(
     avx2_mask, super::same_wide, super::decimal16x4::floats, super::decimal16x4::times
 );
 
-// The generic functions below are inlined into `target_feature` functions, and only there do the intrinsics get
-// the instructions that they need: every one of them is called after `supported` said yes.
+// What both kernels share is inlined into their `target_feature` functions, and only there do its intrinsics get the
+// instructions that they need. A closure in such a function is compiled without them, and where it is not inlined each of its
+// intrinsics is a call: what is of one kernel has `target_feature` itself, which its closures inherit.
 
 /// Bits of the bytes of a block that close a list, or with `ROWS` a line, and of those that separate.
 type Masks = (u64, u64);
@@ -119,7 +120,8 @@ fn sse_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
     (closing, commas)
 }
 
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 fn avx2_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
     let (mut closing, mut commas) = (0, 0);
     for part in 0..2 {

@@ -106,7 +106,8 @@ pub(super) unsafe fn float<const WIDE: bool>(end: *const u8, length: u32) -> Opt
 }
 
 /// What the last 32 bytes before an end hold, of which `length` belong to the number.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "sse4.2")]
 unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<Digits> {
     // SAFETY: the caller has 32 bytes before the end; the tables slide by at most 32.
     unsafe {
@@ -135,7 +136,8 @@ unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<Digits> {
 }
 
 /// The same in one register, with AVX2.
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 unsafe fn thirty_two(end: *const u8, length: u32) -> Option<Digits> {
     // SAFETY: as above, and the caller answers for AVX2.
     unsafe {
@@ -158,16 +160,14 @@ unsafe fn thirty_two(end: *const u8, length: u32) -> Option<Digits> {
 }
 
 /// The values of four mantissas of 16 digits, in order.
-#[inline(always)]
-pub(super) unsafe fn wholes(even: __m256i, odd: __m256i) -> __m256i {
-    // SAFETY: AVX2, for which the caller answers.
-    unsafe {
-        let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
-        let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
-        let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
-        let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
-        _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
-    }
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn wholes(even: __m256i, odd: __m256i) -> __m256i {
+    let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
+    let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
+    let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
+    let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
+    _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
 }
 
 /// A dot where digits are 0 to 9.
