@@ -541,7 +541,7 @@ fn functions_in_256_bits_have_their_instructions_themselves() {
         if function.contains("_mm256_") {
             wide += 1;
             let name = function.split('(').next().unwrap_or_default();
-            assert!(attributes.contains("#[target_feature(enable = \"avx2\")]"), "{name}");
+            assert!(attributes.contains("#[target_feature(enable = \"avx2"), "{name}");
         }
     }
     assert!(wide >= 10, "{wide}");

@@ -166,7 +166,7 @@ const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
 /// # Safety
 /// Every end is at least 36 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
     bytes: &[u8],
     befores: &[u32],
@@ -239,7 +239,7 @@ fn above(values: __m256i, limit: i64) -> u32 {
 /// # Safety
 /// As for [`floats`].
 #[inline]
-#[target_feature(enable = "avx2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn times(
     bytes: &[u8],
     befores: &[u32],
