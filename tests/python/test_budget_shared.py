@@ -170,7 +170,7 @@ def line_of(folder):
     """The line as the budget's file has it; None where that is being written at this moment."""
     (text,) = [path.read_text() for path in Path(folder).rglob("*.json")]
     try:
-        return json.loads(text)["account"]["line"]
+        return json.loads(text.split("\n")[0])["account"]["line"]
     except ValueError:
         return None
 

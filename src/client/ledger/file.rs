@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use twox_hash::XxHash3_128;
 
 use super::lock::lock;
 use crate::archive::{is_foreign, is_same_file, open_own_to_write};
@@ -27,7 +28,7 @@ const KEPT: Duration = Duration::from_secs(2 * SECONDS_PER_DAY.unsigned_abs());
 /// Characters of the hash in a file's name.
 const HASH: usize = 32;
 /// Version of the format. It is part of the name, so that two versions of the package never read each other's files.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Largest difference between two clocks of the same boot.
 const MINUTE: u64 = SECOND.unsigned_abs() * 60;
 
@@ -44,7 +45,8 @@ struct OpenedLedger {
     path: PathBuf,
 }
 
-/// The file's content.
+/// The file's content: a line of JSON, behind which stands a line with its XXH3 checksum. JSON alone would not tell a flipped bit
+/// of a number, which may say that there is more than there is.
 #[derive(Serialize, Deserialize)]
 struct LedgerRecord {
     /// The boot of the machine in which the file was written: only processes of one boot share a clock.
@@ -52,6 +54,30 @@ struct LedgerRecord {
     /// The wall-clock time at which the machine's clock was 0. Set once, so a jump of the wall clock has no effect.
     epoch: UnixNanos,
     account: Account,
+}
+
+impl LedgerRecord {
+    /// What a file holds; `None` if it is damaged or another program's.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let (json, rest) = text.split_at_checked(text.iter().position(|byte| *byte == b'\n')?)?;
+        let known = rest.strip_prefix(b"\n")?.trim_ascii_end();
+        if known != checksum(json).as_bytes() {
+            return None;
+        }
+        serde_json::from_slice(json).ok()
+    }
+
+    fn text(&self) -> io::Result<Vec<u8>> {
+        let mut text = serde_json::to_vec(self)?;
+        let checksum = checksum(&text);
+        text.push(b'\n');
+        text.extend_from_slice(checksum.as_bytes());
+        Ok(text)
+    }
+}
+
+fn checksum(json: &[u8]) -> String {
+    format!("{:032x}", XxHash3_128::oneshot(json))
 }
 
 /// Holds the lock of a file until dropped.
@@ -141,7 +167,7 @@ fn update<T>(
     file.seek(SeekFrom::Start(0))?;
     file.take(LARGEST).read_to_end(&mut text)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
-    let kept = serde_json::from_slice::<LedgerRecord>(&text).ok();
+    let kept = LedgerRecord::parse(&text);
     let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, boot, since_boot, wall));
     let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
     let now = epoch.plus(since_boot);
@@ -153,12 +179,12 @@ fn update<T>(
     let value = change(&mut account, now);
     account.shorten();
     let (before, boot) = (text.len(), boot.to_owned());
-    let mut text = serde_json::to_vec(&LedgerRecord { boot, epoch, account: account.clone() })?;
+    let mut text = LedgerRecord { boot, epoch, account: account.clone() }.text()?;
     if (text.len()..=USUAL).contains(&before) {
         text.resize(before, b' '); // cheaper than a shorter file
     }
-    // Written in place, because the lock belongs to this file. A write cut short by a crash leaves invalid JSON or the
-    // old content.
+    // Written in place, because the lock belongs to this file. A write cut short by a crash leaves damaged or
+    // the old content.
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&text)?;
     if text.len() < before {
@@ -250,7 +276,7 @@ fn remove_unused(folder: &Path, own: &Path) {
     }
 }
 
-/// Whether this is a file name of this version: `v1-`, a hash, `.json`.
+/// Whether this is a file name of this version: `v3-`, a hash, `.json`.
 fn is_account_name(name: &str) -> bool {
     let hash = name.strip_prefix(&format!("v{VERSION}-")).and_then(|rest| rest.strip_suffix(".json"));
     hash.is_some_and(|hash| hash.len() == HASH && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
@@ -260,7 +286,7 @@ fn is_account_name(name: &str) -> bool {
 fn is_account(file: &File) -> bool {
     let mut text = Vec::new();
     let read = file.take(LARGEST).read_to_end(&mut text);
-    read.is_ok() && (text.is_empty() || serde_json::from_slice::<LedgerRecord>(&text).is_ok())
+    read.is_ok() && (text.is_empty() || LedgerRecord::parse(&text).is_some())
 }
 
 fn wall() -> UnixNanos {

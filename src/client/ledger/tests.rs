@@ -36,7 +36,7 @@ async fn left(ledger: &BudgetLedger) -> u64 {
 }
 
 fn file_in(folder: &Path) -> std::path::PathBuf {
-    folder.join(format!("v2-{NAME}.json"))
+    folder.join(format!("v3-{NAME}.json"))
 }
 
 #[tokio::test]
@@ -81,6 +81,14 @@ async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_ne
         fs::write(file_in(place.path()), &damaged).unwrap();
         assert!((20..=30).contains(&left(&own).await), "{damaged}");
         assert!((20..=30).contains(&left(&ledger(&folder(place.path()))).await), "whole again");
+    }
+    // A flipped bit anywhere, in what may be read as another account.
+    let whole = fs::read(file_in(place.path())).unwrap();
+    for byte in 0..whole.len() {
+        let mut damaged = whole.clone();
+        damaged[byte] ^= 1 << (byte % 8);
+        fs::write(file_in(place.path()), &damaged).unwrap();
+        assert!((20..=30).contains(&left(&own).await), "byte {byte}");
     }
     fs::remove_file(file_in(place.path())).unwrap();
     assert!((20..=30).contains(&left(&own).await));
@@ -199,7 +207,7 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
     let elsewhere = tempfile::tempdir().unwrap();
     take(&ledger(&folder(elsewhere.path())), 1, 1).await.unwrap();
     let account = fs::read(file_in(elsewhere.path())).unwrap();
-    let hash = |letter: &str| format!("v2-{}.json", letter.repeat(32));
+    let hash = |letter: &str| format!("v3-{}.json", letter.repeat(32));
     let old = std::time::SystemTime::now() - Duration::from_secs(3 * 86_400);
     let files: [(String, &[u8], bool, bool); 9] = [
         (hash("a"), &account, true, true),
@@ -207,9 +215,9 @@ async fn files_that_nobody_used_for_days_are_removed_and_no_others() {
         (hash("c"), &account, false, false),
         (hash("d"), b"{\"my\":\"notes\"}", true, false),
         (hash("e"), b"not JSON", true, false),
-        ("v2-old.json".to_owned(), &account, true, false),
+        ("v3-old.json".to_owned(), &account, true, false),
         ("results.json".to_owned(), &account, true, false),
-        (hash("f").replace("v2", "v1"), &account, true, false),
+        (hash("f").replace("v3", "v1"), &account, true, false),
         ("notes.txt".to_owned(), b"", true, false),
     ];
     for (name, content, aged, _) in &files {
