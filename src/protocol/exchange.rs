@@ -31,11 +31,37 @@ pub struct Exchange {
     pub all_dated: bool,
     /// Whether futures are named by a bare coin, a month and a year: `XBTH25`, `BTCH5`.
     pub bare_months: bool,
+    /// Whether the year in such a name is its last digit: `BTCH5`.
+    pub one_digit_years: bool,
     /// Whether `BTCPERP` is quoted in USDC.
     pub perp_in_usdc: bool,
+    /// The quote of futures whose symbols contain none.
+    pub future_quote: ImpliedQuote,
+    /// The quote of options whose symbols contain none.
+    pub option_quote: ImpliedQuote,
+    /// Whether combinations of contracts are traded, named by the code of a strategy before the date.
+    pub combos: bool,
+    /// Whether markets are quoted in BUSD.
+    pub busd: bool,
+    /// Assets that it names otherwise, with their usual names.
+    pub aliases: &'static [(&'static str, &'static str)],
     /// The markets whose amounts count contracts.
     pub inverse: Option<Inverse>,
 }
+
+/// The quote of markets whose symbols contain none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImpliedQuote {
+    /// Not known.
+    Unknown,
+    /// This asset.
+    Asset(&'static str),
+    /// The market's own coin.
+    Coin,
+}
+
+/// The names of `BITFINEX` for two stablecoins.
+const BITFINEX_NAMES: &[(&str, &str)] = &[("UST", "USDT"), ("UDC", "USDC")];
 
 /// Seconds between settlements of funding on most exchanges.
 const FUNDING_SECONDS: i64 = 8 * 3_600;
@@ -49,7 +75,13 @@ const fn spot(name: &'static str) -> Exchange {
         quote_first: false,
         all_dated: false,
         bare_months: false,
+        one_digit_years: false,
         perp_in_usdc: false,
+        future_quote: ImpliedQuote::Unknown,
+        option_quote: ImpliedQuote::Unknown,
+        combos: false,
+        busd: false,
+        aliases: &[],
         inverse: None,
     }
 }
@@ -61,10 +93,12 @@ const fn derivatives(name: &'static str) -> Exchange {
 /// The table, in the supplement's order. `BitMEX`'s other USD contracts are quanto (ETHUSD settles in Bitcoin): their worth in
 /// USD follows the price, and so they are not inverse.
 pub static EXCHANGES: [Exchange; 26] = [
-    derivatives("BINANCE_FUTURES"),
+    Exchange { busd: true, ..derivatives("BINANCE_FUTURES") },
     Exchange { inverse: Some(hundred(|symbol| symbol.contains("USD_"))), ..derivatives("BINANCE_DELIVERY") },
     Exchange {
         perp_in_usdc: true,
+        future_quote: ImpliedQuote::Asset("USDC"), // BTC-27DEC24
+        option_quote: ImpliedQuote::Asset("USDC"),
         inverse: Some(dollars(|symbol| undated(symbol).ends_with("USD"))),
         ..derivatives("BYBIT")
     },
@@ -75,27 +109,37 @@ pub static EXCHANGES: [Exchange; 26] = [
         ..derivatives("OKEX_FUTURES")
     },
     Exchange {
+        option_quote: ImpliedQuote::Coin,
+        combos: true,
         inverse: Some(dollars(|symbol| symbol.split('-').count() == 2 && !symbol.contains('_'))),
         ..derivatives("DERIBIT")
     },
     Exchange {
         bare_months: true,
+        future_quote: ImpliedQuote::Asset("BTC"), // ETHZ20; those of Bitcoin are inverse
         inverse: Some(dollars(|symbol| symbol == "XBTUSD" || symbol != "XBT" && undated(symbol) == "XBT")),
         ..derivatives("BITMEX")
     },
     Exchange { perp_in_usdc: true, ..derivatives("BITGET") },
-    derivatives("BITFINEX_DERIVATIVES"),
+    Exchange { aliases: BITFINEX_NAMES, ..derivatives("BITFINEX_DERIVATIVES") },
     Exchange { inverse: Some(dollars(|symbol| symbol == "BTC_USD")), ..derivatives("GATE_IO_FUTURES") },
     Exchange { funding_seconds: 3_600, bare_coins: true, ..derivatives("HYPERLIQUID_FUTURES") },
     Exchange { all_dated: true, inverse: Some(hundred(|_| true)), ..derivatives("HUOBI_DM") },
     Exchange { inverse: Some(hundred(|symbol| symbol.ends_with("-USD"))), ..derivatives("HUOBI_DM_SWAP") },
     derivatives("HUOBI_DM_LINEAR_SWAP"),
-    Exchange { all_dated: true, bare_months: true, ..derivatives("CME") },
-    spot("BINANCE"),
+    Exchange {
+        all_dated: true,
+        bare_months: true,
+        one_digit_years: true,
+        future_quote: ImpliedQuote::Asset("USD"),
+        option_quote: ImpliedQuote::Asset("USD"),
+        ..derivatives("CME")
+    },
+    Exchange { busd: true, ..spot("BINANCE") },
     spot("BYBIT_SPOT"),
     spot("COINBASE"),
     spot("OKEX"),
-    spot("BITFINEX"),
+    Exchange { aliases: BITFINEX_NAMES, ..spot("BITFINEX") },
     spot("GATE_IO"),
     spot("BITSTAMP"),
     Exchange { quote_first: true, ..spot("UPBIT") },

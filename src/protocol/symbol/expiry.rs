@@ -49,7 +49,7 @@ impl Expiry {
 /// `BTCUSDH25` and `BTCH5`: name and end of a contract that is named by its month. It ends on the month's last Friday, as
 /// on all venues that name contracts so.
 fn month_code<'a>(exchange: &str, base: &'a str, since: i64) -> Option<(&'a str, String)> {
-    let short = exchange == "CME" && undated(base) == base;
+    let short = exchange::is(exchange, |row| row.one_digit_years) && undated(base) == base;
     let name = if short { base.strip_suffix(|letter: char| letter.is_ascii_digit())? } else { undated(base) };
     let name = if short { name.strip_suffix(|letter| LETTERS.contains(letter))? } else { name };
     let quoted = QUOTES.iter().any(|quote| name.len() > quote.len() && name.ends_with(quote));

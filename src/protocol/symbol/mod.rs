@@ -8,7 +8,7 @@ mod words;
 
 use self::expiry::Expiry;
 use self::words::{BUSD, PERPETUAL_WORDS, QUOTES, ROLLING_WORDS, UST};
-use super::exchange::{self, VenueKind, contract_usd, venue};
+use super::exchange::{self, Exchange, ImpliedQuote, VenueKind, contract_usd, venue};
 
 /// Kind of a market (supplement 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ fn category(exchange: &str, parts: &[&str], expiry: Option<&Expiry>) -> Category
         }
         // BTC-FS-27DEC24_PERP: the code of a strategy stands before the date.
         let strategy = |part: &str| !QUOTES.contains(&part) && part.bytes().all(|byte| byte.is_ascii_alphabetic());
-        if exchange == "DERIBIT" && dated > 1 && strategy(parts[dated - 1]) {
+        if exchange::is(exchange, |row| row.combos) && dated > 1 && strategy(parts[dated - 1]) {
             return Category::Combo;
         }
     }
@@ -120,8 +120,8 @@ fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category
         return (base.to_owned(), String::new());
     }
     let spelt = |quote: &&str| match *quote {
-        BUSD => exchange != "BINANCE_DELIVERY" && (exchange.starts_with("BINANCE") || venue(exchange).is_none()),
-        UST => exchange.starts_with("BITFINEX"),
+        BUSD => Exchange::find(exchange).is_none_or(|row| row.busd),
+        UST => alias(exchange, UST) != UST,
         _ => true,
     };
     let ends = |quote: &&str| base.len() > quote.len() && base.ends_with(*quote);
@@ -144,23 +144,27 @@ fn is_bitfinex_perpetual(parts: &[&str]) -> bool {
 
 /// The quote of a market whose symbol has none.
 fn usual_quote<'a>(exchange: &str, coin: &'a str, parts: &[&str], category: Category) -> &'a str {
-    match (exchange, category) {
-        _ if exchange::is(exchange, |row| row.perp_in_usdc) && parts[0].ends_with(PERP) => "USDC",
-        ("DERIBIT", Category::Option) => coin, // premiums are in the coin
-        ("BITMEX", Category::Future) => "BTC", // ETHZ20; those of Bitcoin are inverse
-        ("BYBIT", Category::Future | Category::Option) => "USDC", // BTC-27DEC24
-        ("CME", _) => "USD",
-        _ if exchange::is(exchange, |row| row.bare_coins) => "USD",
-        _ => "",
+    let Some(row) = Exchange::find(exchange) else { return "" };
+    let implied = match category {
+        Category::Future => row.future_quote,
+        Category::Option => row.option_quote,
+        Category::Spot | Category::Perpetual | Category::Combo => ImpliedQuote::Unknown,
+    };
+    match implied {
+        _ if row.perp_in_usdc && parts[0].ends_with(PERP) => "USDC",
+        ImpliedQuote::Asset(quote) => quote,
+        ImpliedQuote::Coin => coin,
+        ImpliedQuote::Unknown if row.bare_coins => "USD",
+        ImpliedQuote::Unknown => "",
     }
 }
 
 /// The usual name of what a venue names otherwise.
 fn alias<'a>(exchange: &str, name: &'a str) -> &'a str {
-    match name {
-        "XBT" => "BTC",
-        "UST" if exchange.starts_with("BITFINEX") => "USDT",
-        "UDC" if exchange.starts_with("BITFINEX") => "USDC",
-        name => name,
+    let own = Exchange::find(exchange).map_or(&[][..], |row| row.aliases);
+    match own.iter().find(|(spelled, _)| *spelled == name) {
+        Some((_, usual)) => usual,
+        None if name == "XBT" => "BTC",
+        None => name,
     }
 }

@@ -139,3 +139,11 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_known_of_an_exchange_stands_in_its_row_alone() {
+    let files = [include_str!("mod.rs"), include_str!("expiry.rs"), include_str!("words.rs")];
+    for row in &crate::protocol::exchange::EXCHANGES {
+        assert!(files.iter().all(|text| !text.contains(&format!("\"{}\"", row.name))), "{}", row.name);
+    }
+}
