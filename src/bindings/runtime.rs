@@ -1,8 +1,9 @@
 //! The engine's runtime, and the two ways in which Python waits for it: blocking but interruptible, or awaiting.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -48,7 +49,7 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 impl Process {
     /// This process's threads, started at the first call. A forked child gets its own.
     pub(super) fn current(py: Python<'_>) -> PyResult<Arc<Self>> {
-        let mut slot = PROCESS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut slot = PROCESS.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let Some(process) = slot.as_ref().filter(|process| process.is_own()) {
             return Ok(Arc::clone(process));
         }
@@ -122,16 +123,24 @@ impl Drop for Process {
 /// Ends the threads at interpreter exit; waits a moment for calls in flight.
 pub(super) fn shutdown(py: Python<'_>) {
     ENDED.store(true, Ordering::SeqCst);
-    let process = PROCESS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    let process = PROCESS.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
     if let Some(runtime) = process.filter(|process| process.is_own()).and_then(|process| process.take_runtime()) {
         py.detach(|| runtime.shutdown_timeout(EXIT_GRACE));
     }
 }
 
-/// Messages to a blocked call.
-enum Completion<T> {
+/// What a blocked call hears of its future.
+enum Event {
     Happened(LogRecord),
-    Done(T),
+    Done,
+}
+
+/// Why a blocked call heard nothing.
+enum Silence {
+    /// It is time to check for Ctrl-C.
+    Pause,
+    /// Nobody will send any more.
+    Gone,
 }
 
 struct AbortOnDrop(JoinHandle<()>);
@@ -142,6 +151,25 @@ impl Drop for AbortOnDrop {
     }
 }
 
+/// A future whose value goes to a place apart, so that what waits for it is compiled once and not for each type of values.
+type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A future as a task, and where its value will be.
+fn task_of<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> (BoxedTask, Arc<Mutex<Option<T>>>) {
+    let value = Arc::new(Mutex::new(None));
+    let place = Arc::clone(&value);
+    let task = async move {
+        let value = future.await;
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    };
+    (Box::pin(task), value)
+}
+
+/// The value of a task that is done.
+fn value_of<T>(place: &Mutex<Option<T>>) -> PyResult<T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(gone)
+}
+
 /// Waits for a future without holding the GIL; Ctrl-C drops the future and raises. Works inside a running event loop,
 /// because no event loop is involved.
 pub(super) fn wait<T: Send + 'static>(
@@ -149,33 +177,40 @@ pub(super) fn wait<T: Send + 'static>(
     process: &Process,
     future: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
+    let (task, value) = task_of(future);
+    wait_for(py, process, task)?;
+    value_of(&value)
+}
+
+fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> {
     let (sender, receiver) = mpsc::channel();
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = records.send(Completion::Happened(record));
+        let _ = records.send(Event::Happened(record));
     })?;
-    let future = listening(listener, future);
+    let task = listening(listener, task);
     let _task = AbortOnDrop(process.handle.spawn(async move {
-        let _ = sender.send(Completion::Done(future.await));
+        task.await;
+        let _ = sender.send(Event::Done);
     }));
     let receiver = Mutex::new(receiver);
     loop {
-        let received =
-            py.detach(|| receiver.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
-        match received {
-            Ok(Completion::Done(value)) => return Ok(value),
-            Ok(Completion::Happened(record)) => log::emit(py, &record)?,
-            Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(mpsc::RecvTimeoutError::Disconnected) => {
-                // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that
-                // they write while the interpreter goes; as with Python's own blocking calls they just stay.
-                py.detach(|| {
-                    while ENDED.load(Ordering::SeqCst) {
-                        thread::park();
-                    }
-                });
-                return Err(gone());
-            }
+        let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
+        let received = received.map_err(|silence| match silence {
+            mpsc::RecvTimeoutError::Timeout => Silence::Pause,
+            mpsc::RecvTimeoutError::Disconnected => Silence::Gone,
+        });
+        if matches!(received, Err(Silence::Gone)) {
+            // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that they write
+            // while the interpreter goes; as with Python's own blocking calls they just stay.
+            py.detach(|| {
+                while ENDED.load(Ordering::SeqCst) {
+                    thread::park();
+                }
+            });
+        }
+        if is_done(py, received)? {
+            return Ok(());
         }
     }
 }
@@ -190,12 +225,18 @@ pub(super) fn wait_here<T: Send + 'static>(
     process: &Arc<Process>,
     future: impl Future<Output = T> + Send + 'static,
 ) -> PyResult<T> {
+    let (task, value) = task_of(future);
+    wait_here_for(py, process, task)?;
+    value_of(&value)
+}
+
+fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyResult<()> {
     let (sender, mut receiver) = unbounded_channel();
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = records.send(Completion::Happened(record));
+        let _ = records.send(Event::Happened(record));
     })?;
-    let future = listening(listener, future);
+    let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
     let task = AbortOnDrop(process.caller().spawn(async move {
         let _under_way = under_way;
@@ -203,25 +244,23 @@ pub(super) fn wait_here<T: Send + 'static>(
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
-        let _ = sender.send(Completion::Done(future.await));
+        task.await;
+        let _ = sender.send(Event::Done);
     }));
     let mut end = Some(end);
     loop {
         let received = py.detach(|| {
             let received =
                 process.caller().block_on(async { tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await });
-            if !matches!(received, Ok(Some(Completion::Done(_))))
+            if !matches!(received, Ok(Some(Event::Done)))
                 && let Some(end) = end.take()
             {
                 process.drive_until(end);
             }
-            received
+            received.map_or(Err(Silence::Pause), |received| received.ok_or(Silence::Gone))
         });
-        match received {
-            Ok(Some(Completion::Done(value))) => return Ok(value),
-            Ok(Some(Completion::Happened(record))) => log::emit(py, &record)?,
-            Ok(None) => return Err(gone()),
-            Err(_) => py.check_signals()?,
+        if is_done(py, received)? {
+            return Ok(());
         }
         if !process.is_own() {
             // Python's code forked, and this is the child: the call and its connections belong to the parent.
@@ -231,6 +270,17 @@ pub(super) fn wait_here<T: Send + 'static>(
             ));
         }
     }
+}
+
+/// Attends to what a blocked call heard, or to Ctrl-C; whether it is done.
+fn is_done(py: Python<'_>, received: Result<Event, Silence>) -> PyResult<bool> {
+    match received {
+        Ok(Event::Done) => return Ok(true),
+        Ok(Event::Happened(record)) => log::emit(py, &record)?,
+        Err(Silence::Pause) => py.check_signals()?,
+        Err(Silence::Gone) => return Err(gone()),
+    }
+    Ok(false)
 }
 
 /// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.
