@@ -260,7 +260,8 @@ mod tests {
     fn trades(ids: &[&str], are_liquidations: bool) -> StreamItem {
         let mut trades = Trades::of(are_liquidations);
         for id in ids {
-            let point = TradePoint { is_liquidation: false, series: b"", id, price: 1.0, amount: 1.0, time: 0 };
+            let point =
+                TradePoint { is_liquidation: false, series: b"", id, price: 1.0, amount: 1.0, time: UnixNanos(0) };
             trades.push(0, &point);
         }
         StreamItem::Trades(trades)

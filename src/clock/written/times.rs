@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::civil::{Date, date};
 
 use super::parts::Parts;
-use crate::clock::units::{SECONDS_PER_HOUR, SECONDS_PER_MINUTE, utc};
+use crate::clock::units::{SECONDS_PER_HOUR, SECONDS_PER_MINUTE, UnixSecond, utc};
 
 /// Unix seconds reach this in the year 5138; a larger number is milliseconds, microseconds or nanoseconds.
 pub(super) const MOST_SECONDS: f64 = 1e11;
@@ -73,7 +73,7 @@ pub fn time_of_number(seconds: f64) -> Result<f64, NoTime> {
         return Err(NoTime::OtherUnit(units.iter().find(|unit| size < unit.0).map_or("nanoseconds", |unit| unit.1)));
     }
     match date_of_number(seconds) {
-        Some(date) => Err(NoTime::DateNumber(iso(seconds as i64), date)),
+        Some(date) => Err(NoTime::DateNumber(iso(UnixSecond(seconds as i64)), date)),
         None => Ok(seconds),
     }
 }
@@ -93,8 +93,8 @@ fn date_of_number(seconds: f64) -> Option<String> {
     ((1..=12).contains(&month) && (1..=31).contains(&day)).then(|| format!("{year}-{month:02}-{day:02}"))
 }
 
-/// A Unix second as people read it: `2026-01-31 12:00` in UTC, with seconds where there are some.
-pub fn iso(second: i64) -> String {
+/// A second as people read it: `2026-01-31 12:00` in UTC, with seconds where there are some.
+pub fn iso(second: UnixSecond) -> String {
     let text = utc(second);
     let text = text.strip_suffix(" UTC").unwrap_or(&text);
     text.strip_suffix(":00").unwrap_or(text).to_owned()
@@ -253,7 +253,7 @@ mod tests {
         fn a_text_is_the_moment_that_it_was_written_of(second in -2_000_000_000_i64..50_000_000_000) {
             let at = jiff::Timestamp::from_second(second).unwrap();
             prop_assert_eq!(time_of_text(&at.to_string()), Ok(second as f64));
-            prop_assert_eq!(time_of_text(&iso(second)), Ok(second as f64));
+            prop_assert_eq!(time_of_text(&iso(UnixSecond(second))), Ok(second as f64));
         }
 
         #[test]

@@ -68,9 +68,9 @@ impl Archived {
 /// The bucket starts that a query means and that have ended; `None` where there are none (supplement 4).
 fn closed(key: &ArchiveKey, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
-    let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
+    let from = query.from.map_or_else(|| now.plus(-period), UnixSecond);
     let grid = key.grid();
-    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(now).0) };
+    let window = Window::between(grid.ceil(from), grid.ceil(from.plus(period)).min(key.closed(now)));
     (!window.is_empty()).then_some(window)
 }
 
@@ -84,7 +84,7 @@ fn refusal(what: &str, missing: &[Window], asked: &[Window], window: Window) -> 
         let mut text = String::new();
         for (place, one) in windows.iter().take(SHOWN).enumerate() {
             // Writing to a text cannot fail.
-            let _ = write!(text, "{}{} to {}", if place > 0 { ", " } else { "" }, utc(one.from), utc(one.to));
+            let _ = write!(text, "{}{} to {}", if place > 0 { ", " } else { "" }, utc(one.start()), utc(one.end()));
         }
         if windows.len() > SHOWN {
             let _ = write!(text, " and {} more", windows.len() - SHOWN);

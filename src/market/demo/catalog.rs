@@ -4,7 +4,7 @@ use super::clock::BEGIN;
 use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
-use crate::clock::{MINUTES_PER_DAY, UnixSecond};
+use crate::clock::MINUTES_PER_DAY;
 use crate::market::raw::{Instrument, RawData, RawDataSet};
 use crate::protocol::symbol::Category;
 
@@ -194,12 +194,8 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
         let price = coin.years[coin.years.len() - 1];
         let amount_decimals = (price.log10().floor() as i32).clamp(0, 4);
         for (venue_index, venue) in VENUES.iter().enumerate() {
-            let mut instrument = Instrument::named(
-                venue.name.to_owned(),
-                (venue.symbol)(coin.ticker),
-                UnixSecond(BEGIN),
-                RawDataSet::default(),
-            );
+            let mut instrument =
+                Instrument::named(venue.name.to_owned(), (venue.symbol)(coin.ticker), BEGIN, RawDataSet::default());
             let perpetual = instrument.is(Category::Perpetual);
             coin.name.clone_into(&mut instrument.coin_name);
             instrument.raw_data = raw_data(perpetual);

@@ -67,7 +67,7 @@ impl Coins {
         let known = times(window, now);
         self.each_minute(market, from_whole_minute(window), now, |block, minute| {
             events(traits, block, minute, &mut |event| {
-                if known.contains(&UnixNanos(event.time)) {
+                if known.contains(&event.time) {
                     visit(event);
                 }
             });
@@ -102,7 +102,7 @@ pub(in crate::market) fn bar(
 ) -> Option<Bar> {
     let mut bar: Option<Bar> = None;
     events(traits, block, minute, &mut |event| {
-        if event.time > now.0 {
+        if event.time > now {
             return;
         }
         match &mut bar {

@@ -53,7 +53,7 @@ pub(in crate::market) struct History {
 impl History {
     /// Logarithm of the price at a knot, given by its number and its minute.
     pub(in crate::market) fn knot(&self, knot: i64, minute: UnixMinute) -> f64 {
-        let years = ((minute.second().0 - BEGIN) as f64 / YEAR).max(0.0);
+        let years = (minute.second().since(BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {
             // Beyond the tables prices deviate further, around the last level.

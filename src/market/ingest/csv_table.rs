@@ -3,7 +3,7 @@
 
 use csv::ByteRecord;
 
-use crate::clock::UnixSecond;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
@@ -133,8 +133,8 @@ impl<'a> CsvRecord<'a> {
         Err(RowFault::new(column, format!("{value} is not in seconds since 1970; it looks like milliseconds or less")))
     }
 
-    /// Unix nanoseconds of a time in microseconds; `None` where the field is empty.
-    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<i64>, RowFault> {
+    /// A time, which the table has in microseconds; `None` where the field is empty.
+    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<UnixNanos>, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(None);
@@ -142,7 +142,7 @@ impl<'a> CsvRecord<'a> {
         let micros = self.whole(column)?;
         // Microseconds of the years 1973 to 2286.
         if (LARGEST_SECOND * 1_000..LARGEST_SECOND * 100_000).contains(&micros) {
-            return Ok(micros.checked_mul(1_000));
+            return Ok(micros.checked_mul(1_000).map(UnixNanos));
         }
         Err(RowFault::new(column, format!("{micros} is not in microseconds since 1970, such as 1733011200000000")))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::archive::open_plain;
-use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay};
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay, UnixNanos};
 use crate::decode::Delimited;
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::fields;
@@ -85,13 +85,13 @@ impl RowBlock<'_> {
     }
 
     /// As [`DumpRow::time`], of all rows; `None` if one must be read alone.
-    pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
+    pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = UnixNanos>> {
         let mut times = Vec::with_capacity(self.rows());
         for field in self.column(column) {
             times.push(fields::whole(self.text, field)?);
         }
         let inside = times.iter().all(|time| self.layout.times.contains(time));
-        inside.then(|| times.into_iter().map(|micros| micros * 1_000))
+        inside.then(|| times.into_iter().map(|micros| UnixNanos(micros * 1_000)))
     }
 
     /// As [`DumpRow::number`], of all rows; `None` if one must be read alone.
@@ -202,10 +202,10 @@ impl<'a> DumpRow<'a> {
 
     /// How to fix a time of another day: by its unit, if it would be of this day in another one.
     #[cold]
-    fn remedy(&self, time: i64) -> String {
+    fn remedy(&self, micros: i64) -> String {
         let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
         let fits = |scale: f64| {
-            (self.layout.times.start as f64..self.layout.times.end as f64).contains(&(time as f64 * scale))
+            (self.layout.times.start as f64..self.layout.times.end as f64).contains(&(micros as f64 * scale))
         };
         match units.into_iter().find(|(_, scale)| fits(*scale)) {
             Some((unit, _)) => format!("it looks like {unit}: give microseconds"),
@@ -218,9 +218,9 @@ impl<'a> DumpRow<'a> {
         RowFault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
     }
 
-    /// A time in microseconds as Unix nanoseconds.
+    /// A time, which the file has in microseconds.
     #[inline]
-    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, RowFault> {
+    pub(in crate::market) fn time(&self, column: usize) -> Result<UnixNanos, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
         let bad = |what: String| RowFault::new("timestamp", what);
@@ -228,7 +228,7 @@ impl<'a> DumpRow<'a> {
         let micros =
             short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
         if self.layout.times.contains(&micros) {
-            return Ok(micros * 1_000);
+            return Ok(UnixNanos(micros * 1_000));
         }
         Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }

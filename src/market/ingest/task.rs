@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::report::{IngestReport, MOST_PROBLEMS};
-use crate::clock::UnixDay;
+use crate::clock::{UnixDay, UnixNanos};
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{BrokenFile, DumpRow, DumpRows, RowBlock, fingerprint};
 use crate::market::store::origin::DumpOrigin;
@@ -216,7 +216,7 @@ pub(in crate::market) fn collect<T>(
     day: UnixDay,
     columns: &[&str],
     read: fn(&DumpRow<'_>) -> Result<T, RowFault>,
-    time: fn(&T) -> i64,
+    time: fn(&T) -> UnixNanos,
 ) -> Option<Vec<T>> {
     let mut events = Vec::new();
     let whole = task.each_row(day, columns, |row| {

@@ -114,11 +114,11 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     demo.markets
         .bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar))
         .unwrap();
-    assert_eq!(UnixNanos(bars[0].first), traded);
+    assert_eq!(bars[0].first, traded);
     let mut liquidated = None;
     demo.markets
         .liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, UnixNanos(i64::MAX), &mut |bar| {
-            liquidated.get_or_insert(UnixNanos(bar.first));
+            liquidated.get_or_insert(bar.first);
         })
         .unwrap();
     assert_eq!(liquidated, Some(forced));

@@ -105,7 +105,7 @@ impl<'a> Converter<'a> {
 
     /// A minute bar with its prices and its worth in quote converted; its amounts stay.
     pub(in crate::market) fn bar(&mut self, bar: &Bar) -> Result<Result<Bar, NoRate>, SourceError> {
-        Ok(self.rate(UnixSecond(bar.start))?.map(|rate| {
+        Ok(self.rate(bar.start)?.map(|rate| {
             let mut bar = *bar;
             if rate != 1.0 {
                 let prices = [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close];
@@ -133,7 +133,7 @@ impl<'a> Converter<'a> {
             Unit::Own => Ok((*event, event.amount)),
             Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
             Unit::Usd => Ok((*event, event.price * event.amount)),
-            Unit::Foreign(_) => self.rate(UnixNanos(event.time).second())?.map(|rate| {
+            Unit::Foreign(_) => self.rate(event.time.second())?.map(|rate| {
                 let event = Trade { price: event.price * rate, ..*event };
                 (event, event.price * event.amount)
             }),
@@ -247,7 +247,7 @@ impl<'a> Rates<'a> {
             let (mut minutes, mut traded, from) = (Vec::new(), 0.0, day.second().0);
             let mut add = |bar: &Bar| {
                 traded += bar.buy_quote + bar.sell_quote;
-                minutes.push(RateMinute { start: UnixSecond(bar.start).minute(), close: bar.close, traded });
+                minutes.push(RateMinute { start: bar.start.minute(), close: bar.close, traded });
             };
             source.each::<dyn TradeFeed>(Window { from, to: from.saturating_add(DAY) }, |trades, window| {
                 trades.bars(market, window, now, &mut add)

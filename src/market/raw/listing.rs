@@ -36,7 +36,7 @@ impl Instrument {
         since: UnixSecond,
         raw_data: RawDataSet,
     ) -> Self {
-        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since.0);
+        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
         Self {
             exchange,
             raw_symbol,
@@ -58,7 +58,7 @@ impl Instrument {
         if self.raw_symbol.is_empty() {
             return String::new(); // all markets of a coin
         }
-        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since.0).expiry;
+        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
         let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
         let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

@@ -6,8 +6,8 @@ use crate::clock::{UnixNanos, UnixSecond, Window};
 /// One trade.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trade {
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When it happened.
+    pub time: UnixNanos,
     /// Price.
     pub price: f64,
     /// Amount, in coin or in the contracts of an inverse market ([`super::Instrument::contract_usd`]).
@@ -27,8 +27,8 @@ impl Trade {
 /// Trades of one minute, or of several, added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bar {
-    /// Unix seconds of the start.
-    pub start: i64,
+    /// When it starts.
+    pub start: UnixSecond,
     /// First price.
     pub open: f64,
     /// Highest price.
@@ -45,17 +45,17 @@ pub struct Bar {
     pub buy_quote: f64,
     /// Worth in quote of what was sold.
     pub sell_quote: f64,
-    /// Unix nanoseconds of the first trade.
-    pub first: i64,
-    /// Unix nanoseconds of the last trade.
-    pub last: i64,
+    /// Time of the first trade.
+    pub first: UnixNanos,
+    /// Time of the last trade.
+    pub last: UnixNanos,
 }
 
 impl Bar {
     /// A bar of one trade.
     pub fn of(start: UnixSecond, trade: &Trade) -> Self {
         let mut bar = Self {
-            start: start.0,
+            start,
             open: trade.price,
             high: trade.price,
             low: trade.price,
@@ -211,7 +211,7 @@ mod tests {
             let mut time = 0;
             let trades: Vec<Trade> = steps.iter().map(|&(pause, price, amount, buy)| {
                 time += pause;
-                Trade { time, price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
+                Trade { time: UnixNanos(time), price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
             }).collect();
             let bar = |part: &[Trade]| {
                 let mut bar = Bar::of(UnixSecond(0), &part[0]);

@@ -44,7 +44,7 @@ pub(in crate::market) fn snapshots(
             continue;
         }
         let payload =
-            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.0.into() };
+            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.into() };
         events.push(subscription.event(tick, None, payload));
         subscription.last_book = Some(sides);
     }

@@ -80,5 +80,5 @@ pub(in crate::market) fn each_trade(
     let read = |window, now, visit: &mut dyn FnMut(&Trade)| {
         source.each::<dyn TradeFeed>(window, |trades, window| trades.trades(market, window, now, visit))
     };
-    stretch(times, |trade: &Trade| UnixNanos(trade.time), read, visit)
+    stretch(times, |trade: &Trade| trade.time, read, visit)
 }

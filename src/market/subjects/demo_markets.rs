@@ -101,8 +101,8 @@ impl TradeFeed for DemoMarkets {
 
     fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut all: Option<Bar> = None;
-        let mut at = window.from.max(BEGIN);
-        let end = window.to.min(now.second().0.saturating_add(1)).min(END);
+        let mut at = window.from.max(BEGIN.0);
+        let end = window.to.min(now.second().0.saturating_add(1)).min(END.0);
         while at < end {
             let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
             let hour = Window { from: at, to: next };

@@ -21,13 +21,6 @@ impl From<UnixNanos> for StreamTime {
     }
 }
 
-impl From<i64> for StreamTime {
-    /// Of Unix nanoseconds.
-    fn from(time: i64) -> Self {
-        UnixNanos(time).into()
-    }
-}
-
 /// What a point is of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

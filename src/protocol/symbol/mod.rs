@@ -9,6 +9,7 @@ mod words;
 use self::expiry::Expiry;
 use self::words::{BUSD, PERPETUAL_WORDS, QUOTES, ROLLING_WORDS, UST};
 use super::exchange::{self, VenueKind, contract_usd, venue};
+use crate::clock::UnixSecond;
 
 /// Kind of a market (supplement 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +57,9 @@ pub struct Symbol {
     pub expiry: Option<String>,
 }
 
-/// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may hold only the last
-/// digit of the year in which a future ends.
-pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
+/// Reads the names of a market. `since` is a time from which on it traded: a symbol may hold only the last digit of the
+/// year in which a future ends.
+pub fn parse(exchange: &str, raw_symbol: &str, since: UnixSecond) -> Symbol {
     let upper = raw_symbol.to_uppercase();
     let parts: Vec<&str> = upper.split(['-', '_', '/', ':']).collect();
     let (expiry, base) = Expiry::find(exchange, &parts, since);

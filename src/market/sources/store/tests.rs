@@ -10,7 +10,7 @@ use crate::market::subjects::trades::files::{PartitionPath, TRADES};
 use crate::market::subjects::trades::writer;
 
 fn trade(time: i64, price: f64) -> Trade {
-    Trade { time, price, amount: 1.0, buy: true }
+    Trade { time: UnixNanos(time), price, amount: 1.0, buy: true }
 }
 
 /// A store whose files of three days reach into each other, as dumps cut by the time of arrival do.

@@ -1,6 +1,5 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -42,7 +41,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
             sold.collect(&book.asks, &step, counted);
         }
         if found {
-            timestamps.push(UnixSecond(start).nanos().0);
+            timestamps.push(start.nanos().0);
             split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
         }
     }

@@ -84,7 +84,7 @@ pub(in crate::market) fn readings(
         let part = reading as f64 / READINGS as f64;
         let between = |values: &[f64]| values[index] + (values[index + 1] - values[index]) * part;
         visit(&Ticker {
-            time: minute.nanos().0 + reading * 60 * SECOND / READINGS,
+            time: UnixNanos(minute.nanos().0 + reading * 60 * SECOND / READINGS),
             funding_rate,
             predicted_rate: round(predicted(traits, minute.0 as f64 + part), 8),
             open_interest: interest.map_or(f64::NAN, |interest| round(between(interest), traits.amount_decimals)),
@@ -159,7 +159,7 @@ impl CoinTickers {
         self.coins.each_minute(market, from_whole_minute(window), now, |block, minute| {
             let interest = self.interest(market, block);
             readings(traits, block, Some(&interest), minute, |reading| {
-                if known.contains(&UnixNanos(reading.time)) {
+                if known.contains(&reading.time) {
                     visit(reading);
                 }
             });
@@ -180,7 +180,7 @@ impl CoinTickers {
         let interest = dear.then(|| self.interest(market, block));
         let mut known = Vec::new();
         readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
-            if reading.time <= now.0 {
+            if reading.time <= now {
                 known.push(*reading);
             }
         });
@@ -280,15 +280,18 @@ mod tests {
             }
             let forming = fields(&demo, 0, field, FROM, FROM + DAY, (FROM + 20) * SECOND);
             assert_eq!(forming.len(), 1);
-            assert_eq!((forming[0].first, forming[0].last), (FROM * SECOND, (FROM + 15) * SECOND));
+            assert_eq!(
+                (forming[0].first, forming[0].last),
+                (UnixNanos(FROM * SECOND), UnixNanos((FROM + 15) * SECOND))
+            );
             assert_eq!(forming[0].open, whole[0].open);
             assert!(fields(&demo, 4, field, FROM, FROM + DAY, NOW).is_empty(), "a spot market has no ticker");
         }
         let (_, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         for bar in forced.iter().step_by(17) {
-            let of = |now| bars(&Demo::new(0), 0, bar.start, bar.start + 60, now).1;
+            let of = |now: UnixNanos| bars(&Demo::new(0), 0, bar.start.0, bar.start.0 + 60, now.0).1;
             assert_eq!(of(bar.last), [*bar]);
-            assert!(of(bar.first - 1).is_empty());
+            assert!(of(bar.first.plus(-1)).is_empty());
         }
         assert!(bars(&demo, 4, FROM, FROM + DAY, NOW).1.is_empty(), "a spot market has no liquidations");
     }

@@ -36,7 +36,7 @@ pub(in crate::market) fn liquidations(
             return;
         }
         let run = (trade.price / start - 1.0).abs() / usual;
-        let part = (0.25 * run).min(0.7) * (0.3 + 0.7 * uniform(mix(traits.seed ^ trade.time as u64 ^ 2)));
+        let part = (0.25 * run).min(0.7) * (0.3 + 0.7 * uniform(mix(traits.seed ^ trade.time.0 as u64 ^ 2)));
         let amount = round(trade.amount * part, traits.amount_decimals);
         if amount > 0.0 {
             visit(&Trade { amount, ..*trade });
@@ -77,8 +77,8 @@ impl CoinLiquidations {
             let bar = |minute| {
                 coins::bar(LIQUIDATIONS, traits, &self.coins.block(traits, minute), minute, UnixNanos(i64::MAX))
             };
-            let mut minutes = (BEGIN / 60..END / 60).map(UnixMinute);
-            minutes.find_map(bar).map(|bar| UnixNanos(bar.first))
+            let mut minutes = (BEGIN.minute().0..END.minute().0).map(UnixMinute);
+            minutes.find_map(bar).map(|bar| bar.first)
         };
         *self.firsts.made(market, find)
     }
@@ -87,7 +87,7 @@ impl CoinLiquidations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{SECOND, Window};
+    use crate::clock::{SECOND, UnixSecond, Window};
     use crate::market::raw::{Bar, LiquidationFeed, TradeFeed};
     use crate::market::sources::demo::Demo;
 
@@ -110,8 +110,7 @@ mod tests {
         let (trades, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         let (mut fast, mut fast_with) = (0, 0);
         let mut pending = forced.iter().peekable();
-        let block =
-            |minute: &Bar| demo.markets.coins.block(&demo.markets.coins.traits[0], UnixMinute(minute.start / 60));
+        let block = |minute: &Bar| demo.markets.coins.block(&demo.markets.coins.traits[0], minute.start.minute());
         let usual_of = |minute: &Bar| usual_run(&demo.markets.coins.traits[0], &block(minute));
         for minute in &trades {
             let usual = usual_of(minute);
@@ -120,8 +119,8 @@ mod tests {
                 assert!(bar.buy <= minute.buy && bar.sell <= minute.sell && bar.volume() > 0.0);
                 assert!(minute.low <= bar.low && bar.high <= minute.high);
                 assert!(minute.first <= bar.first && bar.last <= minute.last);
-                let spot = block(minute).prices[(minute.start / 60 - block(minute).start.0) as usize];
-                let start = spot * basis(&demo.markets.coins.traits[0], UnixMinute(minute.start / 60));
+                let spot = block(minute).prices[(minute.start.minute().0 - block(minute).start.0) as usize];
+                let start = spot * basis(&demo.markets.coins.traits[0], minute.start.minute());
                 assert!(bar.buy == 0.0 || minute.high > start * (1.0 + usual));
                 assert!(bar.sell == 0.0 || minute.low < start * (1.0 - usual));
             }
@@ -136,7 +135,7 @@ mod tests {
         assert!(forced.len() * 3 < trades.len() && forced.len() > 50, "{} of {}", forced.len(), trades.len());
         // A calm minute has none: the price stayed in the usual band.
         let calm = |bar: &&Bar| (bar.high / bar.low - 1.0) < usual_of(bar) / 2.0;
-        let quiet: Vec<i64> = trades.iter().filter(calm).map(|bar| bar.start).collect();
+        let quiet: Vec<UnixSecond> = trades.iter().filter(calm).map(|bar| bar.start).collect();
         assert!(!quiet.is_empty() && forced.iter().all(|bar| !quiet.contains(&bar.start)));
     }
 }

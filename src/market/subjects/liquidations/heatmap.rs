@@ -1,6 +1,5 @@
 //! Liquidation heatmaps (service.md 2.3 and 4.1): per bucket, the volume of the executed liquidations by price level.
 
-use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_from_levels};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -19,7 +18,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     for (start, profile) in &profiles(context, EventKind::Liquidations, &context.markets)? {
         let kept = nearest(profile, depth);
         if !kept.is_empty() {
-            timestamps.push(UnixSecond(*start).nanos().0);
+            timestamps.push(start.nanos().0);
             levels.push(kept.iter().flat_map(|(level, volume)| [profile.step.price(*level), *volume]));
         }
     }

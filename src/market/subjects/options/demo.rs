@@ -70,7 +70,7 @@ impl OptionFeed for DemoOptions {
 
     /// There is a reading at every second, so the one at `at` is the last.
     fn option_summary(&self, summary: usize, _from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError> {
-        Ok((BEGIN..END).contains(&at.0).then(|| reading(&self.traits[summary], at.minute())))
+        Ok((BEGIN..END).contains(&at).then(|| reading(&self.traits[summary], at.minute())))
     }
 }
 
@@ -91,7 +91,7 @@ fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummar
                     coin_name: instrument.coin_name.clone(),
                     tenor: tenor.to_owned(),
                     kind,
-                    available_since: UnixSecond(BEGIN),
+                    available_since: BEGIN,
                 });
                 let seed = place(&[market.path.seed(), SALT, kind as u64, term as u64]);
                 details.push(OptionTraits { path: market.path, seed, term, kind });

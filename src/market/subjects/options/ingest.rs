@@ -71,7 +71,7 @@ fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), Row
         })?;
     let volatility = row.optional(5, "mark_iv", false)?;
     let quote = Quote {
-        time: UnixNanos(time),
+        time,
         volatility,
         delta: row.optional(7, "delta", true)?,
         forward: row.optional(6, "underlying_price", true)?,

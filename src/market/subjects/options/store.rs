@@ -58,8 +58,8 @@ struct StoredSummary {
     tenor: String,
     /// Place in [`KINDS`].
     kind: usize,
-    /// Unix seconds of the first reading.
-    first: i64,
+    /// The first reading.
+    first: UnixSecond,
 }
 
 /// Writes a day's readings, by minute.
@@ -85,7 +85,7 @@ pub(in crate::market) fn write(
             root: root.to_owned(),
             tenor: TENORS[tenor].to_owned(),
             kind,
-            first: first.0,
+            first,
         })
         .collect();
     let path = layout::file(root, MINUTES, exchange, symbol, day);
@@ -129,7 +129,7 @@ impl Options {
     /// Opens the summaries of a store. `coin_name` knows the full names of coins.
     pub(in crate::market) fn open(root: &Path, coin_name: impl Fn(&str) -> String) -> Result<Self, SourceError> {
         let mut days: BTreeMap<(String, String), Vec<UnixDay>> = BTreeMap::new();
-        let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
+        let mut since: BTreeMap<(String, String, usize, usize), UnixSecond> = BTreeMap::new();
         for (exchange, symbol, day) in layout::files(root, MINUTES)? {
             let path = layout::file(root, MINUTES, &exchange, &symbol, day);
             for one in stored_summaries(&path)? {
@@ -154,7 +154,7 @@ impl Options {
                 coin,
                 tenor: TENORS[tenor].to_owned(),
                 kind: KINDS[kind].0,
-                available_since: UnixSecond(available_since),
+                available_since,
             });
         }
         let name = |row: &OptionSummary| (row.exchange.clone(), row.raw_symbol.clone(), row.tenor.clone());

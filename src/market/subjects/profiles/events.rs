@@ -74,31 +74,30 @@ impl EventReader<'_> {
                 ticks.push(self.source.of::<dyn TradeFeed>()?.tick(market)?);
             }
         }
-        let mut first: BTreeMap<i64, Bar> = BTreeMap::new();
+        let mut first: BTreeMap<UnixSecond, Bar> = BTreeMap::new();
         if self.markets.len() > 1 {
             for &market in self.markets {
                 self.first_bars(market, &mut first)?;
             }
         }
-        let by_session =
-            first.into_iter().map(|(start, bar)| (UnixSecond(start), server_step(bar.open, &ticks))).collect();
+        let by_session = first.into_iter().map(|(start, bar)| (start, server_step(bar.open, &ticks))).collect();
         Ok(Steps { given: None, ticks, by_session })
     }
 
-    fn first_bars(&self, market: usize, first: &mut BTreeMap<i64, Bar>) -> Result<(), MarketError> {
+    fn first_bars(&self, market: usize, first: &mut BTreeMap<UnixSecond, Bar>) -> Result<(), MarketError> {
         let Buckets { window, now, .. } = self.buckets;
         let mut converter = self.converter(market);
-        let (mut outcome, mut known_until) = (Ok(()), i64::MIN);
+        let (mut outcome, mut known_until) = (Ok(()), UnixSecond(i64::MIN));
         let mut on_bar = |bar: &Bar| {
             // Only the first bar of a session matters.
             if outcome.is_err() || bar.start < known_until {
                 return;
             }
             let session = self.grid.window(bar.start);
-            known_until = session.to;
+            known_until = session.end();
             match converted(converter.bar(bar)) {
                 Ok(bar) => {
-                    let known = first.entry(session.from).or_insert(bar);
+                    let known = first.entry(session.start()).or_insert(bar);
                     if bar.first < known.first {
                         *known = bar;
                     }

@@ -7,7 +7,7 @@ use super::events::{EventKind, EventReader, Steps};
 use super::profile::SessionProfile;
 use super::sessions::grid_of;
 use super::tpo_columns::TpoColumns;
-use crate::clock::{UnixNanos, UnixSecond, Window};
+use crate::clock::{UnixSecond, Window};
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -63,19 +63,19 @@ pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
         None => events.steps()?,
     };
     let block_seconds = i64::from(block_minutes) * 60;
-    let mut profiles: BTreeMap<i64, SessionProfile> = BTreeMap::new();
+    let mut profiles: BTreeMap<UnixSecond, SessionProfile> = BTreeMap::new();
     let mut session = Window { from: 0, to: 0 };
     let mut tpos: u64 = 0;
     let visited = events.events(|market, trade, volume| {
         if tpos > MOST_TPOS {
             return Ok(());
         }
-        let second = UnixNanos(trade.time).second().0;
+        let second = trade.time.second();
         if !session.contains(second) {
             session = grid.window(second);
         }
-        let profile = profiles.entry(session.from).or_insert_with(|| {
-            let (size, step) = steps.of(UnixSecond(session.from), trade.price);
+        let profile = profiles.entry(session.start()).or_insert_with(|| {
+            let (size, step) = steps.of(session.start(), trade.price);
             SessionProfile::new(session, size, step)
         });
         tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clock::UnixSecond;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -69,7 +69,7 @@ fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<
     let mut last = None;
     for &market in markets {
         let trades = context.source.of::<dyn TradeFeed>()?;
-        let bar = trades.bar_before(market, UnixSecond(buckets.window.from), buckets.now)?;
+        let bar = trades.bar_before(market, buckets.window.start(), buckets.now)?;
         last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
     }
     let Some(start) = last else { return Ok(None) };
@@ -109,7 +109,7 @@ pub(in crate::market) fn sum(mut parts: Vec<Bars>) -> Bars {
     if parts.len() == 1 {
         return parts.remove(0);
     }
-    let mut buckets: BTreeMap<i64, Bars> = BTreeMap::new();
+    let mut buckets: BTreeMap<UnixSecond, Bars> = BTreeMap::new();
     for bar in parts.into_iter().flatten() {
         buckets.entry(bar.start).or_default().push(bar);
     }
@@ -155,8 +155,8 @@ fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
                 sell: 0.0,
                 buy_quote: 0.0,
                 sell_quote: 0.0,
-                first: NO_TIME,
-                last: NO_TIME,
+                first: UnixNanos(NO_TIME),
+                last: UnixNanos(NO_TIME),
             });
         }
     }
@@ -194,12 +194,11 @@ fn series(id: SeriesId, bars: &Bars, side: VolumeSide, usd: bool) -> Series {
     let floats = |name: &'static str, value: &dyn Fn(&Bar) -> f64| {
         (name.into(), Column::Float(bars.iter().map(value).collect()))
     };
-    let times =
-        |name: &'static str, value: fn(&Bar) -> i64| (name.into(), Column::Time(bars.iter().map(value).collect()));
+    let times = |name: &'static str, value: fn(&Bar) -> UnixNanos| (name.into(), Column::times(bars.iter().map(value)));
     Series {
         id: SeriesId { side: side.name(), ..id }.into(),
         shape: Shape::Table,
-        timestamps: bars.iter().map(|bar| UnixSecond(bar.start).nanos().0).collect(),
+        timestamps: bars.iter().map(|bar| bar.start.nanos().0).collect(),
         columns: vec![
             floats("open", &|bar| bar.open),
             floats("high", &|bar| bar.high),

@@ -121,7 +121,7 @@ pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: Unix
         let paid = if buy { 1.0 + HALF_SPREAD } else { 1.0 - HALF_SPREAD };
         let price = (prices[part] + change * (at - part as f64)) * basis * paid;
         visit(&Trade {
-            time: minute.nanos().0 + offset / 1_000_000 * 1_000_000,
+            time: UnixNanos(minute.nanos().0 + offset / 1_000_000 * 1_000_000),
             price: round(price, traits.price_decimals).max(tick),
             // Sizes are spread widely: many small ones, few large.
             amount: round(mean * (1.1 * normal(second) - 0.6).exp(), traits.amount_decimals).max(lot),
@@ -195,9 +195,7 @@ impl CoinTrades {
 
     /// The moment of the first trade of a market; a book stands from then on.
     pub(in crate::market) fn first(&self, market: usize) -> Option<UnixNanos> {
-        let mut minutes = minutes(Window { from: BEGIN, to: BEGIN + 60 }, UnixNanos(i64::MAX));
-        minutes
-            .find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX)))
-            .map(|bar| UnixNanos(bar.first))
+        let mut minutes = minutes(Window::between(BEGIN, BEGIN.plus(60)), UnixNanos(i64::MAX));
+        minutes.find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX))).map(|bar| bar.first)
     }
 }

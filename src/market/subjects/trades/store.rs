@@ -84,11 +84,11 @@ impl StoredTrades {
         let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
         for &day in near(self.partitions.days(market, self.kind), window) {
             let Some(peak) = *self.peak(market, day)? else { continue };
-            if window.contains(peak.minutes.0.0) && window.contains(peak.minutes.1.0) && peak.last <= now {
+            if window.contains(peak.minutes.0) && window.contains(peak.minutes.1) && peak.last <= now {
                 count(peak.high);
                 continue;
             }
-            let both = window.and(Window { from: peak.minutes.0.0, to: peak.minutes.1.0.saturating_add(60) });
+            let both = window.and(Window::between(peak.minutes.0, peak.minutes.1.plus(60)));
             if !both.is_empty() {
                 self.bars(market, both, now, &mut |bar| count(bar.high))?;
             }
@@ -111,8 +111,8 @@ impl StoredTrades {
             let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
             Ok(Some(Peak {
                 high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
-                minutes: (UnixSecond(first.start), UnixSecond(last.start)),
-                last: UnixNanos(bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX)),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(UnixNanos(i64::MAX)),
             }))
         })
     }
@@ -123,7 +123,7 @@ impl StoredTrades {
         let partial = |day: UnixDay, start: UnixSecond| {
             let events = self.day_events(market, day)?;
             let mut part: Option<Bar> = None;
-            for event in events.iter().filter(|event| is_in(UnixNanos(event.time), start, now)) {
+            for event in events.iter().filter(|event| is_in(event.time, start, now)) {
                 match &mut part {
                     None => part = Some(Bar::of(start, event)),
                     Some(part) => part.add(event),
@@ -143,7 +143,7 @@ impl StoredTrades {
 
 impl FirstEvents for StoredTrades {
     fn first_of(&self, market: usize, _kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
-        Ok(self.day_bars(market, day)?.first().map(|bar| UnixNanos(bar.first)))
+        Ok(self.day_bars(market, day)?.first().map(|bar| bar.first))
     }
 }
 

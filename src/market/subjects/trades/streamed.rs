@@ -35,7 +35,7 @@ impl Batches {
     /// Checks the order of the trades from `from` on, and sends a full batch. Whether more trades are wanted.
     fn check(&mut self, from: usize) -> bool {
         for trade in &self.batch[from..] {
-            let time = UnixNanos(trade.time);
+            let time = trade.time;
             self.ordered &= self.last <= time;
             self.last = time;
         }

@@ -13,20 +13,24 @@ const FIRST: i64 = 2_025;
 /// Keeps the hashes of the prediction venue apart from those of the other markets.
 const VENUE: u64 = 0x5052_4544;
 
-/// What comes true, on the first outcome.
+/// Rule that decides whether the first outcome comes true. `Time` is a second, or in the table a day of the year.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) enum Truth {
-    /// This.
+pub(in crate::market) enum Truth<Time> {
+    /// The given answer.
     Fixed(bool),
-    /// Whether the coin of this ticker trades above a price in the Unix seconds from the first up to the second.
-    Above(&'static str, f64, i64, i64),
-    /// Whether a coin trades higher in the Unix seconds from the first up to the second than in all the time before.
-    NewHigh(&'static str, i64, i64),
-    /// Whether the price of a coin is higher at the second Unix second than at the first.
-    Rises(&'static str, i64, i64),
-    /// Whether a coin gains on Bitcoin between the Unix seconds.
-    Gains(&'static str, i64, i64),
+    /// Whether a coin, by its ticker, trades above a price in `[first, second)`.
+    Above(&'static str, f64, Time, Time),
+    /// Whether a coin trades higher in `[first, second)` than ever before.
+    NewHigh(&'static str, Time, Time),
+    /// Whether the price of a coin is higher at the second time than at the first.
+    Rises(&'static str, Time, Time),
+    /// Whether a coin gains on Bitcoin between the two times.
+    Gains(&'static str, Time, Time),
 }
+
+/// Days after 1 January.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct DayOfYear(i64);
 
 /// A question: event, title, first outcome, second outcome, category, sub-category, days of opening and end after
 /// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
@@ -39,7 +43,7 @@ struct DemoQuestion(
     (&'static str, &'static str),
     (i64, i64),
     f64,
-    Option<Truth>,
+    Option<Truth<DayOfYear>>,
 );
 
 const YES_NO: [&str; 2] = ["Yes", "No"];
@@ -64,7 +68,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.41,
-        Some(Truth::Above("BTC", 120e3, 0, 364)),
+        Some(Truth::Above("BTC", 120e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-top-2025",
@@ -73,7 +77,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.22,
-        Some(Truth::Above("BTC", 150e3, 0, 364)),
+        Some(Truth::Above("BTC", 150e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-top-2025",
@@ -82,7 +86,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.07,
-        Some(Truth::Above("BTC", 200e3, 0, 364)),
+        Some(Truth::Above("BTC", 200e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-june",
@@ -91,7 +95,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (150, 181),
         0.53,
-        Some(Truth::Rises("BTC", 151, 181)),
+        Some(Truth::Rises("BTC", DayOfYear(151), DayOfYear(181))),
     ),
     DemoQuestion(
         "btc-high-2026",
@@ -100,7 +104,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (300, 729),
         0.58,
-        Some(Truth::NewHigh("BTC", 365, 729)),
+        Some(Truth::NewHigh("BTC", DayOfYear(365), DayOfYear(729))),
     ),
     DemoQuestion(
         "eth-upgrade",
@@ -118,7 +122,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         ETHEREUM,
         (5, 364),
         0.37,
-        Some(Truth::Gains("ETH", 0, 364)),
+        Some(Truth::Gains("ETH", DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "eth-top-2026",
@@ -127,7 +131,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         ETHEREUM,
         (310, 729),
         0.24,
-        Some(Truth::Above("ETH", 8e3, 365, 729)),
+        Some(Truth::Above("ETH", 8e3, DayOfYear(365), DayOfYear(729))),
     ),
     DemoQuestion(
         "rates-march",
@@ -252,7 +256,7 @@ pub(in crate::market) struct EventTraits {
     /// Odds of the first outcome at the opening.
     pub(in crate::market) odds: f64,
     /// What comes true.
-    pub(in crate::market) truth: Truth,
+    pub(in crate::market) truth: Truth<UnixSecond>,
     /// Distinguishes the tape of the market from others. It keeps their hashes apart from those of the questions.
     pub(in crate::market) tape: u64,
 }
@@ -294,20 +298,20 @@ impl PredictionEvents {
                 category: (*category).to_owned(),
                 sub_category: (*sub_category).to_owned(),
             });
-            let second = |day_of_year: i64| UnixDay(YEARS[year] + day_of_year).second();
+            let second = |day: DayOfYear| UnixDay(YEARS[year] + day.0).second();
             let truth = match *truth {
                 Some(Truth::Fixed(first)) if year == 0 => Truth::Fixed(first),
                 None | Some(Truth::Fixed(_)) => Truth::Fixed(uniform(hash(3)) < *odds),
-                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from).0, second(to).0),
-                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from).0, second(to).0),
-                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from).0, second(to).0),
-                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from).0, second(to).0),
+                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from), second(to)),
+                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from), second(to)),
+                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from), second(to)),
+                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from), second(to)),
             };
             let tape = place(&[seed, ODDS, asked]);
             all.traits.push(EventTraits {
                 year,
-                opened: second(*opened),
-                ends: second(*ends),
+                opened: second(DayOfYear(*opened)),
+                ends: second(DayOfYear(*ends)),
                 odds: *odds,
                 truth,
                 tape,

@@ -46,7 +46,7 @@ impl Tape {
             // Buying the second outcome is selling the first.
             let mut fill = |at: UnixSecond, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
-                fills.push(Trade { time: at.nanos().0, price, amount, buy: bought == (side == 0) });
+                fills.push(Trade { time: at.nanos(), price, amount, buy: bought == (side == 0) });
             };
             if life.counts.buy > 0 {
                 fill(life.entered, life.size, true);
@@ -91,9 +91,9 @@ impl Tape {
     }
 
     fn make(&self, day: UnixDay) -> Vec<Trade> {
-        let begin = day.nanos().0;
-        let of_day = |time: i64| self.fills.partition_point(|fill| fill.time < time);
-        let mut trades = self.fills[of_day(begin)..of_day(begin + DAY * SECOND)].to_vec();
+        let begin = day.nanos();
+        let of_day = |time: UnixNanos| self.fills.partition_point(|fill| fill.time < time);
+        let mut trades = self.fills[of_day(begin)..of_day(day.next().nanos())].to_vec();
         let seed = place(&[self.event.tape, 1, day.0 as u64]);
         let count = 220 + (seed % 300) as i64;
         let spacing = DAY * SECOND / count;
@@ -108,14 +108,14 @@ impl Tape {
             let offset = trade * spacing + (uniform(lot) * spacing as f64) as i64;
             // A market opens with a trade, so that it always has a last price.
             let opens = trade == 0 && day.second() == self.event.opened;
-            let time = if opens { begin } else { begin + offset / 1_000_000 * 1_000_000 };
+            let time = if opens { begin } else { UnixNanos(begin.0 + offset / 1_000_000 * 1_000_000) };
             let part = if trade + 1 == count {
                 spare - shared
             } else {
                 ((spare as f64 * weight(trade) / whole) as i64).min(spare - shared)
             };
             shared += part;
-            trades.push(self.trade(UnixNanos(time), (1 + part) as f64 / PARTS, mix(lot ^ 2)));
+            trades.push(self.trade(time, (1 + part) as f64 / PARTS, mix(lot ^ 2)));
         }
         // Stable: tracked wallets come first.
         trades.sort_by_key(|trade| trade.time);
@@ -131,7 +131,7 @@ impl Tape {
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
         let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
         let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
-        Trade { time: time.0, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
+        Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
     }
 
     /// What wallets that are not tracked trade on a day, in parts of a token.
@@ -154,8 +154,8 @@ impl Tape {
         let times = window.nanos();
         for day in window.from.div_euclid(DAY)..=(window.to - 1).div_euclid(DAY) {
             let trades = self.day(UnixDay(day));
-            let begin = trades.partition_point(|trade| trade.time < times.start.0);
-            let within = |trade: &&Trade| trade.time < times.end.0 && trade.time <= now.0;
+            let begin = trades.partition_point(|trade| trade.time < times.start);
+            let within = |trade: &&Trade| trade.time < times.end && trade.time <= now;
             trades[begin..].iter().take_while(within).for_each(&mut *visit);
         }
     }
@@ -164,9 +164,9 @@ impl Tape {
     pub(in crate::market) fn bars(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
         self.trades(minutes_within(window), now, &mut |trade| {
-            let start = UnixNanos(trade.time).minute().second();
+            let start = trade.time.minute().second();
             match &mut bar {
-                Some(bar) if bar.start == start.0 => bar.add(trade),
+                Some(bar) if bar.start == start => bar.add(trade),
                 _ => {
                     if let Some(done) = bar.replace(Bar::of(start, trade)) {
                         visit(&done);
@@ -210,7 +210,7 @@ impl Tape {
         }
         let today = (end - 1).div_euclid(DAY);
         let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(UnixDay(day))).sum();
-        let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
+        let fills = self.fills.iter().take_while(|fill| fill.time < UnixDay(today).nanos());
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
         self.trades(Window { from: today * DAY, to: end }, UnixSecond(end).nanos().plus(-1), &mut |trade| {
             volume += trade.amount;
@@ -247,7 +247,7 @@ impl Tape {
             let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
             visit(&Ticker {
-                time: at.nanos().0,
+                time: at.nanos(),
                 funding_rate: f64::NAN,
                 predicted_rate: f64::NAN,
                 open_interest: tokens,

@@ -87,17 +87,15 @@ impl DemoPredictionVenue {
     pub(in crate::market) fn comes_true(&self, event: usize) -> bool {
         *self.first[event].get_or_init(|| match self.events.traits[event].truth {
             Truth::Fixed(first) => first,
-            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window { from, to }),
+            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window::between(from, to)),
             Truth::NewHigh(coin, from, to) => {
                 let before = self.coin_market(coin).and_then(|market| {
-                    self.trades.highest(market, None, Window { from: BEGIN, to: from }, UnixNanos(i64::MAX))
+                    self.trades.highest(market, None, Window::between(BEGIN, from), UnixNanos(i64::MAX))
                 });
-                before.is_some_and(|before| self.trades_above(coin, before, Window { from, to }))
+                before.is_some_and(|before| self.trades_above(coin, before, Window::between(from, to)))
             }
-            Truth::Rises(coin, from, to) => self.gain(coin, UnixSecond(from), UnixSecond(to)) > 1.0,
-            Truth::Gains(coin, from, to) => {
-                self.gain(coin, UnixSecond(from), UnixSecond(to)) > self.gain("BTC", UnixSecond(from), UnixSecond(to))
-            }
+            Truth::Rises(coin, from, to) => self.gain(coin, from, to) > 1.0,
+            Truth::Gains(coin, from, to) => self.gain(coin, from, to) > self.gain("BTC", from, to),
         })
     }
 
