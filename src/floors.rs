@@ -261,23 +261,34 @@ fn unsafe_stands_where_the_rules_say() {
 
 /// How a moment, a weight or a number of points is spelled as a bare number; their types stand in `clock/units.rs` and
 /// `protocol/units.rs`.
-const BARE: [&str; 9] = [
+const BARE: [&str; 16] = [
     "now: i64",
     "now: f64",
     "minute: i64",
     "day: i64",
     "before: i64",
     "taken: i64",
+    "time: i64",
+    "first: i64",
+    "last: i64",
+    "start: i64",
+    "since: i64",
+    "second: i64",
+    "at: i64",
     "weight: u64",
     "weight: u32",
     "points: u64",
 ];
-/// Where they are bare with a reason: what Python gives and takes.
-const BARE_WITH_REASON: [(&str, &str); 4] = [
+/// Where they are bare with a reason: Python gives and takes plain numbers; the first and last pixel of a picture are no
+/// times.
+const BARE_WITH_REASON: [(&str, &str); 7] = [
+    ("bindings/archive.rs", "start: i64"),
     ("bindings/client.rs", "now: f64"),
     ("bindings/plan.rs", "points: u64"),
     ("bindings/plan.rs", "weight: u64"),
     ("bindings/query.rs", "now: f64"),
+    ("raster/pixel_coverage.rs", "first: i64"),
+    ("raster/pixel_coverage.rs", "last: i64"),
 ];
 
 /// The bare numbers that a code declares: parameters, of a name that is not used too, and fields.
@@ -323,7 +334,8 @@ fn bare_numbers_are_found_whole() {
     assert_eq!(bare_numbers("fn f(now: i64) {}"), ["now: i64"]);
     assert_eq!(bare_numbers("fn f(_: u8, _day: i64)"), ["day: i64"]);
     assert_eq!(bare_numbers("struct S {\n    pub(super) minute: i64,\n    now: f64,\n}"), ["now: f64", "minute: i64"]);
-    assert!(bare_numbers("fn f(now: UnixNanos, per_minute: i64, day: UnixDay, today: i64) {}").is_empty());
+    assert_eq!(bare_numbers("struct Bar {\n    pub start: i64,\n    last: i64,\n}"), ["last: i64", "start: i64"]);
+    assert!(bare_numbers("fn f(now: UnixNanos, per_minute: i64, day: UnixDay, today: i64, format: i64) {}").is_empty());
 }
 
 /// Seconds and minutes of a day, nanoseconds of a second, microseconds of a day.

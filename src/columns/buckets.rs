@@ -90,7 +90,8 @@ impl RowBuckets {
         match (self, window.or(edges).map(|(first, last)| (UnixNanos(first), UnixNanos(last)))) {
             (_, None) => Ok(Vec::new()),
             (Self::Every(length), Some(edges)) => {
-                let grid = Grid { length, anchor: anchor(length, rows.first().map(|first| (*first).into())) };
+                let grid =
+                    Grid { length, anchor: anchor(length, rows.first().map(|first| UnixNanos((*first).into()))) };
                 let first = if window.is_some() { grid.ceil(edges.0) } else { grid.place(edges.0) };
                 let end = if window.is_some() { grid.ceil(edges.1) } else { grid.place(edges.1) + 1 };
                 grid.missing(rows, first, end)
@@ -131,32 +132,32 @@ fn month_of(at: UnixNanos) -> UnixNanos {
 }
 
 /// Start of one bucket. Which day a week starts on is not published: the rows tell, or else it is the local service's.
-fn anchor(length: i64, first: Option<i64>) -> i64 {
+fn anchor(length: i64, first: Option<UnixNanos>) -> UnixNanos {
     match Interval::find("WEEK") {
-        Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(UnixSecond(0)).nanos().0),
-        _ => 0,
+        Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(UnixSecond(0)).nanos()),
+        _ => UnixNanos(0),
     }
 }
 
 /// Buckets by their numbers: those of one length, and where the one of number 0 starts.
 struct Grid {
     length: i64,
-    anchor: i64,
+    anchor: UnixNanos,
 }
 
 impl Grid {
     /// The number of the bucket that holds a moment. Ends of time are further apart than their own type tells.
     fn place(&self, at: UnixNanos) -> i128 {
-        (i128::from(at.0) - i128::from(self.anchor)).div_euclid(self.length.into())
+        (i128::from(at.0) - i128::from(self.anchor.0)).div_euclid(self.length.into())
     }
 
     /// The number of the first bucket that starts at a moment or after it.
     fn ceil(&self, at: UnixNanos) -> i128 {
-        -(i128::from(self.anchor) - i128::from(at.0)).div_euclid(self.length.into())
+        -(i128::from(self.anchor.0) - i128::from(at.0)).div_euclid(self.length.into())
     }
 
     fn start(&self, place: i128) -> i64 {
-        let start = i128::from(self.anchor) + place * i128::from(self.length);
+        let start = i128::from(self.anchor.0) + place * i128::from(self.length);
         i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX })
     }
 

@@ -35,7 +35,7 @@ pub(in crate::market) struct DemoMarkets {
     /// The prediction markets, whose places come after those of the coins' markets.
     pub(in crate::market) venue: Arc<DemoPredictionVenue>,
     /// Bars of closed hours by (market, start).
-    hours: Cache<(usize, i64), Option<Bar>>,
+    hours: Cache<(usize, UnixSecond), Option<Bar>>,
 }
 
 impl DemoMarkets {
@@ -101,18 +101,18 @@ impl TradeFeed for DemoMarkets {
 
     fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut all: Option<Bar> = None;
-        let mut at = window.from.max(BEGIN.0);
-        let end = window.to.min(now.second().0.saturating_add(1)).min(END.0);
+        let mut at = window.start().max(BEGIN);
+        let end = window.end().min(now.second().plus(1)).min(END);
         while at < end {
-            let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
-            let hour = Window { from: at, to: next };
+            let next = UnixSecond(at.0.div_euclid(HOUR) * HOUR + HOUR).min(end);
+            let hour = Window::between(at, next);
             let part = |window: Window| -> Result<Option<Bar>, SourceError> {
                 let mut part: Option<Bar> = None;
                 self.bars(market, window, now, &mut |bar| join(&mut part, bar))?;
                 Ok(part)
             };
             // Listings need the same hours repeatedly, and closed hours do not change.
-            let closed = next - at == HOUR && UnixSecond(next).nanos() <= now;
+            let closed = next.since(at) == HOUR && next.nanos() <= now;
             let hour = if closed { *self.hours.get((market, at), || part(hour))? } else { part(hour)? };
             if let Some(hour) = hour {
                 join(&mut all, &hour);
