@@ -127,7 +127,7 @@ impl Client {
         for request in requests.each() {
             every.push(self.listed(request)?);
         }
-        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::together))
+        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::combine))
     }
 
     /// As [`Client::look_up`], for every request of a call: requests for one exchange share its list.
@@ -142,7 +142,7 @@ impl Client {
     ) -> Result<Listed, ClientError> {
         // Concurrently, so that lists that time out delay the call only once.
         let every = join_all(requests.each().iter().map(|request| self.look_up(request, now, archive))).await;
-        Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
+        Ok(Listed::combine(every.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     /// As [`Client::sync`], for every request of a call. A failure of one does not end the others.

@@ -7,7 +7,7 @@ use super::tiers::own_tier;
 use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::{Spelling, Subjects};
+use crate::protocol::query::{RequestLists, Spelling};
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
@@ -41,12 +41,12 @@ impl PointsArguments {
         self.query.set_argument(argument, value).map_err(|error| misread(&error))
     }
 
-    /// As [`set`](Self::set); what a call may give several of is added to `subjects`.
+    /// As [`set`](Self::set); what a call may give several of is added to `lists`.
     ///
     /// # Errors
     /// As there.
-    pub fn add(&mut self, subjects: &mut Subjects, argument: &str, value: &str) -> Result<(), ClientError> {
-        if subjects.add_argument(argument, value).map_err(|error| misread(&error))? {
+    pub fn add(&mut self, lists: &mut RequestLists, argument: &str, value: &str) -> Result<(), ClientError> {
+        if lists.add_argument(argument, value).map_err(|error| misread(&error))? {
             Ok(())
         } else {
             self.set(argument, value)

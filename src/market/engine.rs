@@ -7,7 +7,7 @@ use super::instruments::names;
 use super::listing::{discovery, page};
 use super::query::context::QueryContext;
 use super::query::error::MarketError;
-use super::raw::{PredictionFeed, Source, Stop, Stoppable};
+use super::raw::{CancelFlag, CancellableSource, PredictionFeed, Source};
 use super::sources::demo::Demo;
 use super::sources::watched::Watched;
 use super::subjects::TypeAnswer;
@@ -105,8 +105,8 @@ impl Market {
 
     /// The same market for one answer: once `stop` is set its work fails soon, as [`MarketError::Internal`].
     #[must_use]
-    pub fn stopped_by(&self, stop: &Stop) -> Self {
-        self.with_source(Arc::new(Stoppable::shared(&self.source, stop)), self.last_event)
+    pub fn cancelled_by(&self, stop: &CancelFlag) -> Self {
+        self.with_source(Arc::new(CancellableSource::shared(&self.source, stop)), self.last_event)
     }
 
     /// The end of the data's last day; `None` for the demo, which has no end.

@@ -102,7 +102,7 @@ pub fn iso(second: UnixSecond) -> String {
 
 /// A moment by its parts, which need not be on the calendar.
 #[derive(Default)]
-struct Written {
+struct CalendarParts {
     /// Year, month and day.
     date: [i64; 3],
     /// Hour, minute and second.
@@ -113,7 +113,7 @@ struct Written {
     offset: (bool, i64, i64),
 }
 
-impl Written {
+impl CalendarParts {
     fn seconds(&self) -> Result<f64, Cow<'static, str>> {
         let (behind, hours, minutes) = self.offset;
         if self.date[0] == 0 {
@@ -144,12 +144,12 @@ impl Written {
 
 impl Parts<'_> {
     /// A day, and a time of day if one follows.
-    fn moment(&mut self) -> Option<Written> {
+    fn moment(&mut self) -> Option<CalendarParts> {
         let (year, _) = self.digits(4, 4)?;
         self.sign(b"-")?;
         let month = self.two_digits()?;
         self.sign(b"-")?;
-        let mut moment = Written { date: [year, month, self.two_digits()?], ..Written::default() };
+        let mut moment = CalendarParts { date: [year, month, self.two_digits()?], ..CalendarParts::default() };
         if self.sign(b"T ").is_none() {
             return Some(moment);
         }

@@ -161,7 +161,7 @@ fn dashed(coin: &str) -> String {
 
 /// The demo's parameters of a market.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Traits {
+pub(in crate::market) struct MarketTraits {
     /// Path of the coin, common to its venues.
     pub path: Path,
     /// Hash that distinguishes this market's details from another's.
@@ -184,7 +184,7 @@ fn raw_data(perpetual: bool) -> RawDataSet {
 }
 
 /// Every market: each coin on each venue. A coin's place is part of its seed as well.
-pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
+pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<MarketTraits>) {
     let (mut instruments, mut traits) = (Vec::new(), Vec::new());
     let market = place(&[seed, MARKET]);
     for (coin_index, coin) in COINS.iter().enumerate() {
@@ -201,7 +201,7 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
             instrument.raw_data = raw_data(perpetual);
             let settlement = if perpetual { instrument.funding_seconds() / 60 } else { 0 };
             instruments.push(instrument);
-            traits.push(Traits {
+            traits.push(MarketTraits {
                 path,
                 seed: place(&[seed, coin_index as u64, 1 + venue_index as u64]),
                 premium: venue.premium * 1e-4,

@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
 
 use super::noise::FURTHEST;
-use super::path::{Both, Path};
+use super::path::{Path, WalkPair};
 use super::walk::{KNOT_BITS, reaches};
 use crate::clock::UnixMinute;
 
@@ -24,7 +24,7 @@ pub(in crate::market) struct Peaks {
 /// A segment, ordered by an upper bound of the price in it.
 struct Reach {
     most: f64,
-    both: Both,
+    both: WalkPair,
 }
 
 impl Ord for Reach {
@@ -64,7 +64,7 @@ impl Peaks {
         is_worth(most).then_some(minute)
     }
 
-    fn add(&mut self, path: &Path, both: Both) {
+    fn add(&mut self, path: &Path, both: WalkPair) {
         let (low, bits) = (both.own.low, both.own.bits);
         if low.0 >= self.window.end || low.0 + (1 << bits) <= self.window.start {
             return;

@@ -95,13 +95,13 @@ fn fill(source: &mut dyn Read, block: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The blocks of a file, decompressed ahead of the reader.
-struct Ahead {
+struct Prefetcher {
     blocks: Receiver<io::Result<Vec<u8>>>,
     used: SyncSender<Vec<u8>>,
     cut: Arc<AtomicBool>,
 }
 
-impl Ahead {
+impl Prefetcher {
     fn new(path: &Path) -> io::Result<Self> {
         let mut source = LineBlocks::open(path)?;
         let cut = Arc::clone(&source.cut);
@@ -159,7 +159,7 @@ impl<'a> DumpLine<'a> {
 
 /// The lines of a file, plain or gzip by its name.
 pub(in crate::market) struct Lines {
-    source: Ahead,
+    source: Prefetcher,
     block: Vec<u8>,
     fields: Delimited,
     /// Lines of the block that are read.
@@ -172,7 +172,7 @@ impl Lines {
     pub(in crate::market) fn open(path: &Path) -> io::Result<Self> {
         // Whether there is such a kernel was checked before the first file.
         let fields = Delimited::new().map_err(io::Error::other)?;
-        Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
+        Ok(Self { source: Prefetcher::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
 
     /// The lines of a block of which none is read yet but the header: their bytes, their fields' places, and the first

@@ -55,12 +55,12 @@ pub(in crate::market) type Rate = Result<f64, NoRate>;
 
 /// Brings the data of one market to the unit that a query asks for: USD, or its own.
 pub(in crate::market) struct Converter<'a> {
-    unit: Unit<'a>,
+    unit: QuoteUnit<'a>,
     /// The last minute and its rate.
     last: Option<(UnixMinute, f64)>,
 }
 
-enum Unit<'a> {
+enum QuoteUnit<'a> {
     /// The market's own prices and amounts.
     Own,
     /// Prices are in USD, amounts in coin.
@@ -76,22 +76,22 @@ impl<'a> Converter<'a> {
     pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: UnixNanos) -> Self {
         let instrument = &source.instruments()[market];
         let unit = match instrument.contract_usd() {
-            _ if !usd => Unit::Own,
-            Some(contract) => Unit::Contracts(contract),
-            None if instrument.is_usd_like() => Unit::Usd,
-            None => Unit::Foreign(Rates::new(source, &instrument.quote, now)),
+            _ if !usd => QuoteUnit::Own,
+            Some(contract) => QuoteUnit::Contracts(contract),
+            None if instrument.is_usd_like() => QuoteUnit::Usd,
+            None => QuoteUnit::Foreign(Rates::new(source, &instrument.quote, now)),
         };
         Self { unit, last: None }
     }
 
     /// Whether prices are those of the market, on its ticks.
     pub(in crate::market) fn keeps_prices(&self) -> bool {
-        !matches!(self.unit, Unit::Foreign(_))
+        !matches!(self.unit, QuoteUnit::Foreign(_))
     }
 
     /// What prices of the minute that holds a second are multiplied by.
     pub(in crate::market) fn rate(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
-        let Unit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
+        let QuoteUnit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
         let minute = second.minute();
         if let Some((known, rate)) = self.last
             && known == minute
@@ -119,7 +119,7 @@ impl<'a> Converter<'a> {
 
     /// In USD, amounts of candles are only the weights of a mean over markets: those count coins.
     pub(in crate::market) fn weigh_by_coins(&self, bars: &mut [Bar]) {
-        if let Unit::Contracts(_) = self.unit {
+        if let QuoteUnit::Contracts(_) = self.unit {
             for bar in bars {
                 (bar.buy, bar.sell) = (bar.buy_quote / bar.close, bar.sell_quote / bar.close);
             }
@@ -130,10 +130,10 @@ impl<'a> Converter<'a> {
     /// to a volume: its amount, or its worth in USD.
     pub(in crate::market) fn event(&mut self, event: &Trade) -> Result<Result<(Trade, f64), NoRate>, SourceError> {
         Ok(match &self.unit {
-            Unit::Own => Ok((*event, event.amount)),
-            Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
-            Unit::Usd => Ok((*event, event.price * event.amount)),
-            Unit::Foreign(_) => self.rate(event.time.second())?.map(|rate| {
+            QuoteUnit::Own => Ok((*event, event.amount)),
+            QuoteUnit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
+            QuoteUnit::Usd => Ok((*event, event.price * event.amount)),
+            QuoteUnit::Foreign(_) => self.rate(event.time.second())?.map(|rate| {
                 let event = Trade { price: event.price * rate, ..*event };
                 (event, event.price * event.amount)
             }),
@@ -141,11 +141,11 @@ impl<'a> Converter<'a> {
     }
 
     /// How the levels of a book of the minute that holds a second count.
-    pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<Counted, NoRate>, SourceError> {
+    pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<LevelValue, NoRate>, SourceError> {
         Ok(match self.unit {
-            Unit::Own => Ok(Counted::Amount),
-            Unit::Contracts(contract) => Ok(Counted::Contracts(contract)),
-            Unit::Usd | Unit::Foreign(_) => self.rate(second)?.map(Counted::Value),
+            QuoteUnit::Own => Ok(LevelValue::Amount),
+            QuoteUnit::Contracts(contract) => Ok(LevelValue::Contracts(contract)),
+            QuoteUnit::Usd | QuoteUnit::Foreign(_) => self.rate(second)?.map(LevelValue::Value),
         })
     }
 
@@ -153,7 +153,7 @@ impl<'a> Converter<'a> {
     /// the price.
     pub(in crate::market) fn interest(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         match self.unit {
-            Unit::Contracts(contract) => Ok(Ok(contract)),
+            QuoteUnit::Contracts(contract) => Ok(Ok(contract)),
             _ => self.rate(second),
         }
     }
@@ -161,7 +161,7 @@ impl<'a> Converter<'a> {
 
 /// What a level adds to its block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) enum Counted {
+pub(in crate::market) enum LevelValue {
     /// Its amount as it is.
     Amount,
     /// Its price × amount in USD, its price being multiplied by this rate.
@@ -170,7 +170,7 @@ pub(in crate::market) enum Counted {
     Contracts(f64),
 }
 
-impl Counted {
+impl LevelValue {
     /// A price on the axis of the blocks.
     pub(in crate::market) fn price(self, price: f64) -> f64 {
         match self {

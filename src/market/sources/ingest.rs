@@ -18,9 +18,9 @@ use crate::market::ingest::folders::{DumpFile, DumpFolder, FolderLayout, days, e
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::task::{IngestRules, IngestTask};
 use crate::market::query::error::MarketError;
+use crate::market::store::ingest_lock::IngestLock;
 use crate::market::store::layout::{foreign, note_files};
 use crate::market::store::stale_files::sweep;
-use crate::market::store::turn::Turn;
 use crate::market::subjects::{SUBJECTS, datasets};
 use crate::protocol::dump::RECORDING;
 
@@ -127,7 +127,7 @@ impl<'a> Ingest<'a> {
         let mut turn = None;
         if folders.iter().any(is_known) {
             fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
-            turn = Turn::begin(store, keep_going, notice)?;
+            turn = IngestLock::begin(store, keep_going, notice)?;
             if turn.is_none() {
                 report.interrupted = true;
                 return Ok(report);

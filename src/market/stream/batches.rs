@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::singles::side;
+use super::single_events::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;

@@ -2,7 +2,7 @@
 
 use super::batches::{trade_batches, volume_profiles};
 use super::books::snapshots;
-use super::singles::{funding_rates, liquidations, open_interest, trades};
+use super::single_events::{funding_rates, liquidations, open_interest, trades};
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::{SECOND, UnixNanos};
 use crate::market::engine::Market;

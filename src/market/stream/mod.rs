@@ -7,7 +7,7 @@
 mod batches;
 mod books;
 mod channels;
-mod singles;
+mod single_events;
 mod subscription;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, Window};
 use crate::market::raw::{Trade, TradeFeed};
 use crate::market::store::changes::{Change, place as put};
-use crate::market::store::held::HELD;
+use crate::market::store::file_list::FILE_LIST;
 use crate::market::store::origin::DumpOrigin;
 use crate::market::subjects::trades::files::{PartitionPath, TRADES};
 use crate::market::subjects::trades::writer;
@@ -87,7 +87,7 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
         assert_eq!(bars(&store, 11 * DAY, 12 * DAY).is_ok(), what != "candles_1m");
         bars(&store, 30 * DAY, 31 * DAY).unwrap();
         // Who does without it says so.
-        std::fs::remove_file(folder.path().join(HELD)).unwrap();
+        std::fs::remove_file(folder.path().join(FILE_LIST)).unwrap();
         if let Ok(store) = MarketStore::open(folder.path()) {
             bars(&store, 13 * DAY, 14 * DAY).unwrap();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{from_whole_minute, times};
 use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
@@ -27,7 +27,7 @@ const TURNED_OVER: f64 = 0.12;
 /// Open interest at the minute boundaries of a block, in coin: `[i]` is at minute `block.start + i`; one more than a
 /// block has minutes. It meets a slow wave at the block's ends; within, each minute changes it in proportion to the
 /// minute's volume, by less than that volume.
-pub(in crate::market) fn open_interest(traits: &Traits, block: &PathBlock) -> Vec<f64> {
+pub(in crate::market) fn open_interest(traits: &MarketTraits, block: &PathBlock) -> Vec<f64> {
     let minutes = block.start.0..block.start.0 + BLOCK;
     let volume = |minute| {
         let mut volume = 0.0;
@@ -58,7 +58,7 @@ pub(in crate::market) fn open_interest(traits: &Traits, block: &PathBlock) -> Ve
     boundaries
 }
 
-fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
+fn resting_interest(traits: &MarketTraits, minute: UnixMinute) -> f64 {
     let days = minute.0 as f64 / MINUTES_PER_DAY as f64;
     let wave = 0.22 * smooth(traits.seed ^ 6, days / 13.0) + 0.06 * smooth(traits.seed ^ 7, days / 3.1);
     INTEREST_DAYS * MINUTES_PER_DAY as f64 * traits.minute_amount * wave.exp()
@@ -71,7 +71,7 @@ fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
 /// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was
 /// predicted, and stays until the next.
 pub(in crate::market) fn readings(
-    traits: &Traits,
+    traits: &MarketTraits,
     block: &PathBlock,
     interest: Option<&[f64]>,
     minute: UnixMinute,
@@ -94,7 +94,7 @@ pub(in crate::market) fn readings(
 }
 
 /// The rate that a minute (with its part) predicts for the next settlement, for the time between two of them.
-fn predicted(traits: &Traits, minute: f64) -> f64 {
+fn predicted(traits: &MarketTraits, minute: f64) -> f64 {
     let premium = premium(traits, minute) - traits.premium;
     (RESTING_RATE + FOLLOWS * premium) * traits.settlement as f64 / (8.0 * 60.0)
 }

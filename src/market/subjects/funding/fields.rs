@@ -67,7 +67,7 @@ pub(in crate::market) fn bars(
     }
 }
 
-fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> Units<'a> {
+fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> FieldConverter<'a> {
     let factor = match field {
         TickerField::FundingRate | TickerField::PredictedRate => {
             let asked = context.query.funding_interval.unwrap_or(FUNDING_INTERVAL);
@@ -76,7 +76,7 @@ fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> U
         TickerField::OpenInterest | TickerField::OpenInterestValue => 1.0,
     };
     let usd = field == TickerField::OpenInterestValue;
-    Units { factor, converter: Converter::new(context.source, market, usd, context.buckets.now) }
+    FieldConverter { factor, converter: Converter::new(context.source, market, usd, context.buckets.now) }
 }
 
 /// The fields of each market at the buckets in which one of the markets has the first of them or the second. A
@@ -147,12 +147,12 @@ pub(in crate::market) fn series(
 }
 
 /// Converts a market's field to the units of the query.
-struct Units<'a> {
+struct FieldConverter<'a> {
     factor: f64,
     converter: Converter<'a>,
 }
 
-impl Units<'_> {
+impl FieldConverter<'_> {
     fn bar(&mut self, minute: &OhlcBar) -> Result<Result<OhlcBar, NoRate>, SourceError> {
         let worth = self.converter.interest(minute.start)?;
         Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))

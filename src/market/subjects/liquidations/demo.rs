@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, uniform};
@@ -21,7 +21,7 @@ const KEPT_FIRSTS: usize = 1_000;
 /// being liquidated (`buy`); where it has run down, sellers at a new low are longs. So liquidations of a side are part of
 /// the volume of that side, at prices within the candle.
 pub(in crate::market) fn liquidations(
-    traits: &Traits,
+    traits: &MarketTraits,
     block: &PathBlock,
     minute: UnixMinute,
     mut visit: impl FnMut(&Trade),
@@ -45,7 +45,7 @@ pub(in crate::market) fn liquidations(
 }
 
 /// How far the price moves in a minute of a block without liquidations, as a fraction.
-fn usual_run(traits: &Traits, block: &PathBlock) -> f64 {
+fn usual_run(traits: &MarketTraits, block: &PathBlock) -> f64 {
     USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 

@@ -2,7 +2,7 @@
 //! returns. A reading depends on nothing later than its minute.
 
 use crate::clock::{MINUTES_PER_DAY, UnixMinute, UnixSecond};
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
@@ -57,7 +57,7 @@ pub(in crate::market) struct DemoOptions {
 
 impl DemoOptions {
     /// The summaries over the coins of these markets.
-    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[MarketTraits]) -> Self {
         let (summaries, traits) = summaries(instruments, traits);
         Self { summaries, traits }
     }
@@ -75,7 +75,7 @@ impl OptionFeed for DemoOptions {
 }
 
 /// The option summaries over the coins of these markets.
-fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
+fn summaries(instruments: &[Instrument], traits: &[MarketTraits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
     let (mut summaries, mut details) = (Vec::new(), Vec::new());
     for coin in COINS {
         let Some((instrument, market)) = instruments.iter().zip(traits).find(|(instrument, _)| instrument.coin == coin)

@@ -12,7 +12,7 @@ use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
-use crate::market::raw::{Stop, Stoppable};
+use crate::market::raw::{CancelFlag, CancellableSource};
 use crate::protocol::grid::USUAL_BLOCK_MINUTES;
 use crate::protocol::{BucketGrid, ParamError};
 
@@ -55,8 +55,8 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 /// The market profiles of some markets together.
 pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
     let Settings { grid, buckets, block_minutes } = Settings::of(context)?;
-    let stop = Stop::default();
-    let source = &Stoppable::of(context.source, &stop);
+    let stop = CancelFlag::default();
+    let source = &CancellableSource::of(context.source, &stop);
     let events = EventReader { source, kind: EventKind::Trades, markets, grid, buckets, usd: context.query.usd };
     let mut steps = match context.query.block_size {
         Some(size) => Steps::always(size),

@@ -1,7 +1,7 @@
 //! The demo's token supply: a snapshot of every coin at 00:00 UTC, priced by the coin's path.
 
 use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, UnixMinute, UnixNanos, UnixSecond, Window};
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
@@ -231,7 +231,7 @@ pub(in crate::market) struct DemoSupply {
 
 impl DemoSupply {
     /// The supply of the coins of these markets.
-    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[MarketTraits]) -> Self {
         let (tokens, traits) = tokens(instruments, traits);
         Self { tokens, traits }
     }
@@ -255,7 +255,7 @@ impl SupplyFeed for DemoSupply {
 }
 
 /// The tokens of the coins of these markets.
-fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<TokenTraits>) {
+fn tokens(instruments: &[Instrument], traits: &[MarketTraits]) -> (Vec<Token>, Vec<TokenTraits>) {
     let (mut tokens, mut details) = (Vec::new(), Vec::new());
     for (place, facts) in FACTS.iter().enumerate() {
         let markets: Vec<_> =

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::BEGIN;
 use crate::market::demo::clock::minutes;
 use crate::market::demo::coins::{self, Coins, MinuteEvents};
@@ -34,13 +34,13 @@ const CHASED: f64 = 0.55;
 
 /// The venue's distance to the common price at a minute (with its part), as a fraction: within a few hundredths of a
 /// percent.
-pub(in crate::market) fn premium(traits: &Traits, minute: f64) -> f64 {
+pub(in crate::market) fn premium(traits: &MarketTraits, minute: f64) -> f64 {
     let hours = minute / 60.0;
     traits.premium + mood(traits, hours) + STRAY * smooth(traits.seed, hours / 3.0)
 }
 
 /// What traders of the coin pay for leverage, as a fraction; nothing where there is none.
-fn mood(traits: &Traits, hours: f64) -> f64 {
+fn mood(traits: &MarketTraits, hours: f64) -> f64 {
     if traits.settlement == 0 {
         return 0.0;
     }
@@ -49,7 +49,7 @@ fn mood(traits: &Traits, hours: f64) -> f64 {
 }
 
 /// The venue's price as a multiple of the common one.
-pub(in crate::market) fn basis(traits: &Traits, minute: UnixMinute) -> f64 {
+pub(in crate::market) fn basis(traits: &MarketTraits, minute: UnixMinute) -> f64 {
     1.0 + premium(traits, minute.0 as f64)
 }
 
@@ -61,7 +61,7 @@ pub(in crate::market) fn peaks(path: &Path, minutes: (i64, i64)) -> Peaks {
 /// The highest price that a market trades at in the minutes `minutes`, which `peaks` of its coin must have. `high` gives a
 /// minute's highest price; only minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(in crate::market) fn highest(
-    traits: &Traits,
+    traits: &MarketTraits,
     peaks: &mut Peaks,
     minutes: Range<i64>,
     floor: Option<f64>,
@@ -73,7 +73,7 @@ pub(in crate::market) fn highest(
 }
 
 /// The common price at the eighths of a minute.
-fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
+fn walk(traits: &MarketTraits, minute: UnixMinute, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
     let mut prices = [0.0; PARTS + 1];
     (prices[0], prices[PARTS]) = (open, close);
     let hash = mix(traits.path.seed() ^ minute.0 as u64);
@@ -90,7 +90,12 @@ fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation:
 }
 
 /// Visits the trades of a minute in time order. `block` is the one that holds the minute.
-pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: UnixMinute, mut visit: impl FnMut(&Trade)) {
+pub(in crate::market) fn trades(
+    traits: &MarketTraits,
+    block: &PathBlock,
+    minute: UnixMinute,
+    mut visit: impl FnMut(&Trade),
+) {
     let index = (minute.0 - block.start.0) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
     let deviation = traits.path.minute_deviation() * block.wildness(minute);

@@ -28,9 +28,9 @@ struct Trader {
 }
 
 /// Random numbers of one position, one after the other.
-struct Draw(u64);
+struct RandomDraws(u64);
 
-impl Draw {
+impl RandomDraws {
     fn next(&mut self) -> u64 {
         self.0 = mix(self.0);
         self.0
@@ -57,7 +57,7 @@ impl Draw {
 
 /// What ends a position, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Exit {
+pub(in crate::market) struct PositionExit {
     /// When.
     pub(in crate::market) at: UnixSecond,
     /// Tokens sold, merged or redeemed.
@@ -70,7 +70,7 @@ pub(in crate::market) struct Exit {
 
 /// A wallet's position in an outcome from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Life {
+pub(in crate::market) struct PositionHistory {
     pub(in crate::market) wallet: usize,
     pub(in crate::market) outcome: usize,
     /// Tokens.
@@ -82,10 +82,10 @@ pub(in crate::market) struct Life {
     /// Events of the entry.
     pub(in crate::market) counts: PositionCounts,
     /// What is not sold or redeemed is held for good.
-    pub(in crate::market) exit: Option<Exit>,
+    pub(in crate::market) exit: Option<PositionExit>,
 }
 
-impl Life {
+impl PositionHistory {
     /// The position as of a second; `None` before it is entered.
     fn position(&self, now: UnixSecond) -> Option<Position> {
         if self.entered > now {
@@ -140,7 +140,7 @@ impl Traders {
         events: &PredictionEvents,
         year: usize,
         first: impl Fn(usize) -> bool,
-    ) -> Vec<Life> {
+    ) -> Vec<PositionHistory> {
         let of_year = |outcome: &usize| events.traits[events.outcomes[*outcome].event].year == year;
         let outcomes: Vec<usize> = (0..events.outcomes.len()).filter(of_year).collect();
         let mut lives = Vec::with_capacity(POSITIONS);
@@ -151,7 +151,7 @@ impl Traders {
                 let price =
                     |at: UnixSecond| if side == 0 { quote(event, first, at) } else { 1.0 - quote(event, first, at) };
                 let life = life(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
-                lives.push(Life { wallet, ..life });
+                lives.push(PositionHistory { wallet, ..life });
             }
         }
         lives
@@ -162,7 +162,7 @@ impl Traders {
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
     events: &PredictionEvents,
-    lives: impl Iterator<Item = &'a Life>,
+    lives: impl Iterator<Item = &'a PositionHistory>,
     now: UnixSecond,
     first: impl Fn(usize) -> bool,
 ) -> PositionTable {
@@ -224,8 +224,14 @@ fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
 
 /// A wallet's position in an outcome that pays `paid`; the caller fills in whose. `price` is that of the outcome at a
 /// second: wallets buy and sell on the market's tape.
-fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: impl Fn(UnixSecond) -> f64) -> Life {
-    let mut draw = Draw(place(&[trader.seed, 7, outcome as u64]));
+fn life(
+    trader: &Trader,
+    outcome: usize,
+    event: &EventTraits,
+    paid: f64,
+    price: impl Fn(UnixSecond) -> f64,
+) -> PositionHistory {
+    let mut draw = RandomDraws(place(&[trader.seed, 7, outcome as u64]));
     let size = micro(1.0 + trader.scale * draw.normal().exp());
     let length = (event.ends.0 - event.opened.0) as f64;
     let mut chance = || UnixSecond(event.opened.0 + (length * 0.8 * draw.uniform()) as i64);
@@ -241,8 +247,8 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
         let merge =
             PositionCounts { merge: 3 * draw.count(), transfer_out: draw.rare(0.6), ..PositionCounts::default() };
         let counts = PositionCounts { transfer_in: 5 * draw.count(), ..PositionCounts::default() };
-        let exit = Some(Exit { at, size, price, counts: merge });
-        return Life { wallet, outcome, size, avg_price: 0.0, entered, counts, exit };
+        let exit = Some(PositionExit { at, size, price, counts: merge });
+        return PositionHistory { wallet, outcome, size, avg_price: 0.0, entered, counts, exit };
     }
     let avg_price = micro(size * price(entered)) / size;
     let counts = PositionCounts {
@@ -258,7 +264,7 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
     let (sold_at, part) = (UnixSecond(entered.0 + (left * draw.uniform()) as i64), draw.uniform());
     let exit = if fate < 0.5 {
         // Redeemed within a day of the end.
-        Some(Exit {
+        Some(PositionExit {
             at: UnixSecond(event.ends.0 + (part * SECONDS_PER_DAY as f64) as i64),
             size,
             price: paid,
@@ -267,11 +273,11 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
     } else if fate < 0.93 {
         let size = if fate < 0.85 { size } else { micro(size * (0.1 + 0.8 * part)) };
         let counts = PositionCounts { sell: draw.count(), merge: draw.rare(0.05), ..PositionCounts::default() };
-        Some(Exit { at: sold_at, size, price: micro(size * price(sold_at)) / size, counts })
+        Some(PositionExit { at: sold_at, size, price: micro(size * price(sold_at)) / size, counts })
     } else {
         None // Nobody redeems these: they are still held when the market is over.
     };
-    Life { wallet, outcome, size, avg_price, entered, counts, exit }
+    PositionHistory { wallet, outcome, size, avg_price, entered, counts, exit }
 }
 
 /// Rounded to a millionth: the venue's tokens and dollars have six decimals.
@@ -291,7 +297,7 @@ mod tests {
         place.is_multiple_of(3)
     }
 
-    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<Life>) {
+    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<PositionHistory>) {
         let (traders, events) = (Traders::new(seed), PredictionEvents::new(seed));
         let lives = traders.lives(&events, year, first);
         (traders, events, lives)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
-use super::positions::Life;
+use super::positions::PositionHistory;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
@@ -39,7 +39,7 @@ impl Tape {
     pub(in crate::market) fn new<'a>(
         event: EventTraits,
         first: bool,
-        lives: impl Iterator<Item = (usize, &'a Life)>,
+        lives: impl Iterator<Item = (usize, &'a PositionHistory)>,
     ) -> Self {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
         for (side, life) in lives {

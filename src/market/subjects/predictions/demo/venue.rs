@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::events::{PredictionEvents, Truth, years};
 use super::odds;
-use super::positions::{self, Life, Traders};
+use super::positions::{self, PositionHistory, Traders};
 use super::tape::Tape;
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
@@ -29,7 +29,7 @@ pub(in crate::market) struct DemoPredictionVenue {
     /// Whether the first outcome of a market comes true.
     first: Vec<OnceLock<bool>>,
     /// The positions that are ever taken in a year's markets.
-    lives: Vec<OnceLock<Vec<Life>>>,
+    lives: Vec<OnceLock<Vec<PositionHistory>>>,
     tapes: Vec<OnceLock<Tape>>,
     /// Tables by how many events there had been.
     tables: Cache<usize, PositionTable>,
@@ -79,7 +79,7 @@ impl DemoPredictionVenue {
         })
     }
 
-    fn lives(&self, year: usize) -> &[Life] {
+    fn lives(&self, year: usize) -> &[PositionHistory] {
         self.lives[year].get_or_init(|| self.traders.lives(&self.events, year, |event| self.comes_true(event)))
     }
 
@@ -122,8 +122,9 @@ impl PredictionFeed for DemoPredictionVenue {
         let opened = self.events.traits.partition_point(|event| event.opened <= now);
         let last = self.events.traits[..opened].iter().map(|event| event.year).max();
         let lives = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.lives(year));
-        let happened =
-            |life: &Life| usize::from(life.entered <= now) + usize::from(life.exit.is_some_and(|exit| exit.at <= now));
+        let happened = |life: &PositionHistory| {
+            usize::from(life.entered <= now) + usize::from(life.exit.is_some_and(|exit| exit.at <= now))
+        };
         let ended = self.events.traits.iter().filter(|event| event.ends <= now).count();
         let count = opened + ended + lives().map(happened).sum::<usize>();
         let first = |event| self.comes_true(event);

@@ -19,9 +19,9 @@ const DIGITS: u64 = 20;
 
 /// The right to change a store, until dropped.
 #[derive(Debug)]
-pub(in crate::market) struct Turn(File);
+pub(in crate::market) struct IngestLock(File);
 
-impl Turn {
+impl IngestLock {
     /// Waits for the turn in the existing store at `root`. `notice` gets a sentence once, before a wait. `None` when
     /// `keep_going` ends the wait.
     pub(in crate::market) fn begin(
@@ -62,7 +62,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for IngestLock {
     fn drop(&mut self) {
         // Explicitly, because a child that was forked meanwhile has the file open as well.
         let _ = self.0.unlock();

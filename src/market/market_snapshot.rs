@@ -10,12 +10,12 @@ use super::sources::watched::Watched;
 use super::store::changes::StoreReading;
 
 /// A market that does not change, for one answer: an ingest into its store waits until this is dropped.
-pub struct Moment {
+pub struct MarketSnapshot {
     market: Market,
     _reading: Option<StoreReading>,
 }
 
-impl Deref for Moment {
+impl Deref for MarketSnapshot {
     type Target = Market;
 
     fn deref(&self) -> &Market {
@@ -40,11 +40,14 @@ impl Market {
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the store cannot be opened any more.
-    pub fn current(&self) -> Result<Moment, MarketError> {
+    pub fn current(&self) -> Result<MarketSnapshot, MarketError> {
         let Some(watched) = &self.watched else {
-            return Ok(Moment { market: self.with_source(Arc::clone(&self.source), self.last_event), _reading: None });
+            return Ok(MarketSnapshot {
+                market: self.with_source(Arc::clone(&self.source), self.last_event),
+                _reading: None,
+            });
         };
         let (opened, reading) = watched.current()?;
-        Ok(Moment { market: self.with_source(opened.source, opened.last_event), _reading: Some(reading) })
+        Ok(MarketSnapshot { market: self.with_source(opened.source, opened.last_event), _reading: Some(reading) })
     }
 }
