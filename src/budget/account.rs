@@ -28,7 +28,7 @@ const MOST_ENTRIES: usize = 10_000;
 pub struct Account {
     bucket: Option<Bucket>,
     /// Whether the service sent the limits; they take precedence over a tier's row of the table.
-    limits_told: bool,
+    limits_reported: bool,
     /// Nobody sends before this time: the service said 429.
     paused_until: UnixNanos,
     /// The service said 429 with a wait that is no pause: its day's weight is spent.
@@ -111,7 +111,7 @@ impl Account {
 
     /// Takes over the limits of a tier, unless the service has sent its own.
     pub fn assume(&mut self, limits: Limits, now: UnixNanos) {
-        if !self.limits_told {
+        if !self.limits_reported {
             self.set_limits(limits, now);
         }
     }
@@ -279,7 +279,7 @@ impl Account {
             (Some(own), Some(other)) => own.tighten(other),
             (own @ None, Some(_)) => {
                 own.clone_from(&other.bucket);
-                self.limits_told = other.limits_told;
+                self.limits_reported = other.limits_reported;
             }
             (_, None) => {}
         }
@@ -349,7 +349,7 @@ impl Account {
 
     fn observe(&mut self, headers: BudgetHeaders, latest: bool, now: UnixNanos) {
         if let Some(limit) = headers.limit.filter(|limit| *limit > 0) {
-            self.limits_told = true;
+            self.limits_reported = true;
             if self.limits().is_none_or(|known| known.per_minute != limit) {
                 self.set_limits(Limits::of_rate(limit), now);
             }

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_ascend_are_copied_and_others_told() {
+    fn ascending_times_are_copied_and_others_refused() {
         for good in [&[][..], &[7], &[1, 1, 2], &[NO_TIME + 1, i64::MAX]] {
             assert_eq!(copy_of_ascending(good).as_deref(), Some(good));
         }

@@ -25,7 +25,7 @@ impl From<BucketGrid> for RowBuckets {
 }
 
 impl RowBuckets {
-    /// As buckets that have their own ends are cut; `None` where none has one. Whole calendar months count as months.
+    /// The cut of buckets that have their own ends; `None` if none has one. Whole calendar months count as months.
     pub fn between<T: Copy + Into<i64>>(starts: &[T], ends: &[T]) -> Option<Self> {
         let known = || {
             let pairs = starts.iter().zip(ends).map(|(start, end)| ((*start).into(), (*end).into()));
@@ -48,7 +48,7 @@ impl RowBuckets {
         }
     }
 
-    /// When the bucket that starts at `start` is over; beyond the last moment that there is, that one.
+    /// End of the bucket that starts at `start`, saturating.
     fn end(self, start: UnixNanos) -> UnixNanos {
         match self {
             _ if start.0 == NO_TIME => start,
@@ -131,7 +131,7 @@ fn month_of(at: UnixNanos) -> UnixNanos {
     BucketGrid::Month.floor(at.second()).nanos()
 }
 
-/// Start of one bucket. Which day a week starts on is not published: the rows tell, or else it is the local service's.
+/// Start of one bucket. The first day of a week is not published: it is that of the first row, else the local service's.
 fn anchor(length: i64, first: Option<UnixNanos>) -> UnixNanos {
     match Interval::find("WEEK") {
         Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(UnixSecond(0)).nanos()),
@@ -139,19 +139,19 @@ fn anchor(length: i64, first: Option<UnixNanos>) -> UnixNanos {
     }
 }
 
-/// Buckets by their numbers: those of one length, and where the one of number 0 starts.
+/// Buckets of one length by index; bucket 0 starts at the anchor.
 struct Grid {
     length: i64,
     anchor: UnixNanos,
 }
 
 impl Grid {
-    /// The number of the bucket that holds a moment. Ends of time are further apart than their own type tells.
+    /// Index of the bucket that contains `at`; an `i128`, because `i64::MAX - i64::MIN` overflows an `i64`.
     fn place(&self, at: UnixNanos) -> i128 {
         (i128::from(at.0) - i128::from(self.anchor.0)).div_euclid(self.length.into())
     }
 
-    /// The number of the first bucket that starts at a moment or after it.
+    /// Index of the first bucket that starts at `at` or later.
     fn ceil(&self, at: UnixNanos) -> i128 {
         -(i128::from(self.anchor.0) - i128::from(at.0)).div_euclid(self.length.into())
     }
@@ -167,7 +167,7 @@ impl Grid {
         let mut there: Vec<bool> = Vec::new();
         there.try_reserve_exact(count)?;
         there.resize(count, false);
-        // Mostly a row is in the bucket after that of the row before it: a division for each would take longest of all.
+        // Most rows are in the bucket after the previous row's: this avoids a division for each row.
         let (mut place, mut start) = (first, self.start(first));
         for row in rows.iter().map(|row| (*row).into()) {
             let next = start.saturating_add(self.length);

@@ -20,7 +20,7 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         self.0.get_or_insert_with(&key, || make().map(Arc::new))
     }
 
-    /// The same of what cannot fail.
+    /// As [`Self::get`], for values whose construction cannot fail.
     pub(in crate::market) fn made(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
         match self.get(key, || Ok::<_, Infallible>(make())) {
             Ok(piece) => piece,

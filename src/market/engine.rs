@@ -68,7 +68,7 @@ impl Market {
         self.watched.is_some()
     }
 
-    /// What an archive never keeps.
+    /// Fails for a market over an archive, which keeps no such data.
     pub(in crate::market) fn computes(&self, what: &str) -> Result<(), MarketError> {
         let refusal = || MarketError::NotArchived(format!("{what}: an archive keeps points alone; ask a market"));
         if self.is_archive() { Err(refusal()) } else { Ok(()) }
@@ -78,7 +78,7 @@ impl Market {
         Self { source, last_event: None, watched: None, archived: None, strict_symbols: false, any_block_size: false }
     }
 
-    /// The same market over another source.
+    /// A copy of the market over another source.
     pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<UnixNanos>) -> Self {
         let archived = self.archived.clone();
         Self { source, last_event, watched: None, archived, ..*self }
@@ -103,7 +103,7 @@ impl Market {
         self.strict_symbols
     }
 
-    /// The same market for one answer: once `stop` is set its work fails soon, as [`MarketError::Internal`].
+    /// A copy of the market for one answer: soon after `stop` is set, its work fails with [`MarketError::Internal`].
     #[must_use]
     pub fn cancelled_by(&self, stop: &CancelFlag) -> Self {
         self.with_source(Arc::new(CancellableSource::shared(&self.source, stop)), self.last_event)
@@ -114,8 +114,8 @@ impl Market {
         self.last_event
     }
 
-    /// What a query must pass before it is worth answering: the rules of its type (section 4.1), an exchange that there is
-    /// and, with strict symbols, a symbol or coin that it has. Reads no data.
+    /// Checks a query before it is answered: the rules of its type (section 4.1), that its exchange exists and, with strict
+    /// symbols, that the exchange has its symbol or coin. Reads no data.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
@@ -178,8 +178,8 @@ impl Market {
         page::page(self.source.as_ref(), query, now)
     }
 
-    /// What a list endpoint of section 4.2 holds as of `now`: the names, or the block sizes, of the
-    /// markets that pass the filters, distinct and ascending; the array under the endpoint's key.
+    /// The array of a list endpoint (section 4.2) as of `now`: the distinct names, or block sizes, of the markets that pass
+    /// the filters, ascending.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.

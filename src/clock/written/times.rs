@@ -9,10 +9,10 @@ use crate::clock::units::{SECONDS_PER_HOUR, SECONDS_PER_MINUTE, UnixSecond, utc}
 
 /// Unix seconds reach this in the year 5138; a larger number is milliseconds, microseconds or nanoseconds.
 pub(super) const MOST_SECONDS: f64 = 1e11;
-/// What a time may be.
+/// Accepted forms of a time, for messages.
 const WANTED: &str = "give an ISO 8601 text such as 2026-01-31T12:00:00Z, Unix seconds or, in Python, a datetime";
 
-/// Why something is no time.
+/// Reason why a value is no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoTime {
     /// It has another form, or a part of it is out of its range: which one, in words.
@@ -26,7 +26,7 @@ pub enum NoTime {
 }
 
 impl NoTime {
-    /// The same in words, with the value as it is shown, and the argument that may be left out instead.
+    /// The message, with the value as it is shown, and the argument that may be left out instead.
     pub fn message(&self, shown: &str, argument: &str) -> String {
         match self {
             Self::Unreadable(None) => format!("{shown} is not a time; {WANTED}"),

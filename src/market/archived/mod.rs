@@ -1,5 +1,5 @@
-//! A market of what an archive keeps: the answers of a service as they were paid for, and a list of what there are answers of.
-//! What was never asked is refused: nobody knows whether it holds anything.
+//! Market over an archive: it gives the archived answers of a service, and lists their markets. A window that was never
+//! downloaded is refused, because nobody knows whether it has data.
 
 mod listing;
 
@@ -16,7 +16,7 @@ use crate::protocol::PointsQuery;
 /// Windows that a refusal names.
 const SHOWN: usize = 3;
 
-/// The answers that an archive keeps.
+/// The answers in an archive.
 pub(in crate::market) struct Archived {
     archive: Archive,
 }
@@ -24,7 +24,7 @@ pub(in crate::market) struct Archived {
 /// An archive, opened.
 pub(in crate::market) struct OpenedArchive {
     pub(in crate::market) answers: Archived,
-    /// What discovery lists: what is kept now.
+    /// The markets in the archive, for discovery.
     pub(in crate::market) source: Box<dyn Source>,
     /// The end of the newest bucket that was asked.
     pub(in crate::market) last_event: Option<UnixNanos>,
@@ -78,7 +78,7 @@ fn broken(fault: &ArchiveFault) -> MarketError {
     MarketError::Internal(fault.to_string())
 }
 
-/// Which windows are missing, and what there is.
+/// The message for missing windows; it names those that the archive has.
 fn refusal(what: &str, missing: &[Window], asked: &[Window], window: Window) -> String {
     let spelt = |windows: &[Window]| {
         let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The demo's time: its first and last minute, and the part of a window until now.
+//! The demo's time range, and clipping of a window to `now`.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -40,7 +40,7 @@ pub(in crate::market) const BITCOIN: Years = {
     years
 };
 
-/// How the knots of a coin's price deviate from its history.
+/// Deviations of the knots of a coin's price from its history.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct History {
     pub years: &'static Years,

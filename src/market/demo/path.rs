@@ -13,12 +13,12 @@ pub(in crate::market) const BLOCK: i64 = 1 << BLOCK_BITS;
 /// Part of a coin's volume that follows the whole market's.
 const COMMON_VOLUME: f64 = 0.6;
 
-/// How a coin's price moves.
+/// Parameters of a coin's price path.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Path {
     seed: u64,
     history: History,
-    /// What all coins share, with a variance of one per minute.
+    /// The walk that all coins share, with a variance of one per minute.
     market: PriceWalk,
     /// The rest.
     own: PriceWalk,

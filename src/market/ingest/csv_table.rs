@@ -35,7 +35,7 @@ impl CsvColumns {
     }
 }
 
-/// What a number may be.
+/// Range of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum Range {
     Any,

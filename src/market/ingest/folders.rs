@@ -27,12 +27,12 @@ type ReadDays = fn(&[(PathBuf, DumpFile)], IngestRules<'_>, &mut IngestReport) -
 /// Reads a table, by its name.
 type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
 
-/// What a folder of dumps holds.
+/// Layout of a folder of dumps.
 #[derive(Clone, Copy)]
 pub(in crate::market) enum FolderLayout {
     /// A file for each market and day.
     Days(ReadDay),
-    /// The same, but files of neighbouring days may overlap, so they are read together.
+    /// A file per market and day, whose neighbours may overlap: all days of a market are read together.
     Overlapping(ReadDays),
     Tables(ReadTable),
 }

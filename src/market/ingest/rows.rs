@@ -21,7 +21,8 @@ const LARGEST: f64 = 1e18;
 
 /// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, called after each piece, returns false.
 pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
-    /// Large enough that the calls cost nothing, small enough that an interrupt is not noticeably late.
+    /// Bytes hashed between two calls of `keep_going`: a call for each page would cost more than hashing it, and 64 MiB take
+    /// milliseconds.
     const PIECE: u64 = 1 << 26;
     let mut file = open_plain(path)?;
     let mut hasher = Sha256::new();
@@ -49,7 +50,7 @@ pub(in crate::market) struct DumpRows {
     layout: RowLayout,
 }
 
-/// How the rows of a file are to be read.
+/// Layout of a file's rows.
 struct RowLayout {
     /// Where each wanted column stands.
     columns: Vec<usize>,
@@ -200,7 +201,7 @@ impl<'a> DumpRow<'a> {
         Ok(begin..end.min(field_ends[place] as usize))
     }
 
-    /// How to fix a time of another day: by its unit, if it would be of this day in another one.
+    /// Remedy for a time of another day: another unit, if the time were of this day in it.
     #[cold]
     fn remedy(&self, micros: i64) -> String {
         let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];

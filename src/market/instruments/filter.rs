@@ -1,4 +1,4 @@
-//! What a query of `/v1/markets` asks for, and the entries that it is answered with.
+//! Filters of `/v1/markets`, and the entries that pass them.
 
 use crate::market::raw::Instrument;
 use crate::protocol::{DataType, MarketListing, MarketsQuery};
@@ -15,12 +15,12 @@ pub(in crate::market) struct OrderedEntry {
     pub(in crate::market) price_change: Option<f64>,
 }
 
-/// What the filters look at.
+/// Fields of an instrument that the filters read.
 pub(in crate::market) struct InstrumentView<'a> {
     pub exchange: &'a str,
     pub coin: &'a str,
     pub category: &'a str,
-    /// What `symbolFilter` searches, in lower case.
+    /// Texts that `symbolFilter` searches, in lower case.
     pub texts: &'a [String],
 }
 

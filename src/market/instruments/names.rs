@@ -17,13 +17,13 @@ struct NamedEntry<'a> {
     exchange: &'a str,
     symbol: &'a str,
     coin: &'a str,
-    /// Of a market; what else there is goes by no normalized symbol.
+    /// The market, if the entry is one. Options and tokens have no normalized symbol.
     instrument: Option<&'a Instrument>,
-    /// Of a token.
+    /// Name of the token; empty for other entries.
     token: &'a str,
 }
 
-/// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
+/// Entries that a query of a type may name. Tokens have no exchange and are entries of their own type only.
 fn entries(source: &dyn Source, data_type: DataType) -> Result<Vec<NamedEntry<'_>>, SourceError> {
     let (options, supply) = (source.of::<dyn OptionFeed>()?, source.of::<dyn SupplyFeed>()?);
     let of_tokens = data_type.spec().selection == Selection::Token;

@@ -21,7 +21,7 @@ use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, DiscoveryList, Filters, Selection};
 
-/// What a list holds as of `now`, as a JSON array.
+/// The contents of a list as of `now`, a JSON array.
 pub(in crate::market) fn list(
     source: &dyn Source,
     list: DiscoveryList,
@@ -57,7 +57,7 @@ pub(in crate::market) fn list(
     }
 }
 
-/// What a list is made of.
+/// Kinds of lists.
 enum ListKind<'a> {
     Market(usize, &'a Instrument, Availability),
     Summary(&'a OptionSummary),
@@ -98,7 +98,7 @@ impl<'a> ListEntry<'a> {
     }
 }
 
-/// What is available as of `now` and passes the filters.
+/// The entries that are available as of `now` and pass the filters.
 fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Result<Vec<ListEntry<'a>>, SourceError> {
     let begun = |since: UnixSecond| since.nanos() <= now;
     let mut entries = Vec::new();

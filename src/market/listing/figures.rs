@@ -33,7 +33,7 @@ pub(in crate::market) struct Figures<'a> {
     volumes: HashMap<usize, Option<f64>>,
 }
 
-/// What a market traded in some seconds.
+/// Volume and last price of a market in a window.
 #[derive(Default)]
 struct TradedFigures {
     open: Option<f64>,
@@ -44,7 +44,7 @@ struct TradedFigures {
 }
 
 impl<'a> Figures<'a> {
-    /// Those of a source as of `now`.
+    /// The figures of a source as of `now`.
     pub(in crate::market) fn new(source: &'a dyn Source, now: UnixNanos) -> Self {
         let (from_peak, interest, volumes) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { source, now, from_peak, interest, volumes }
@@ -208,7 +208,7 @@ impl<'a> Figures<'a> {
         self.source.of::<dyn TradeFeed>()?.span(market, window, self.now)
     }
 
-    /// What a market traded in the minutes that begin in a window.
+    /// Volume and last price of the minutes that start in a window.
     fn traded(&self, market: usize, window: Window) -> Result<TradedFigures, MarketError> {
         let instrument = &self.source.instruments()[market];
         if !instrument.raw_data.has(RawData::Trades) {

@@ -109,7 +109,7 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     let market = demo.instruments().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
     let first = |kind: DataType| demo.first_event(market, kind).unwrap().unwrap();
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
-    // What the bars say of the first events, looked up from the beginning of 2015.
+    // First events by the bars, looked up from the beginning of 2015.
     let (begin, mut bars) = (1_420_070_400, Vec::new());
     demo.markets
         .bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar))

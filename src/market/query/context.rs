@@ -12,7 +12,7 @@ use crate::protocol::suggest::hint;
 use crate::protocol::symbol::Category;
 use crate::protocol::{GroupBy, Interval, ParamError, PointsQuery, Selection, SeriesId, TypeSpec};
 
-/// What each type's answer is made of.
+/// Input of every answer: the query, its markets, the source and the window.
 pub(in crate::market) struct QueryContext<'a> {
     pub(in crate::market) source: &'a dyn Source,
     pub(in crate::market) query: &'a PointsQuery,
@@ -40,7 +40,7 @@ impl<'a> QueryContext<'a> {
         Ok(context)
     }
 
-    /// The same before its markets are looked up.
+    /// The context before its markets are looked up.
     ///
     /// # Errors
     /// The query breaks a rule of its type.
@@ -55,7 +55,7 @@ impl<'a> QueryContext<'a> {
         Ok(Self { source, query, spec, markets: Vec::new(), buckets })
     }
 
-    /// Refuses a sum of what has none.
+    /// Fails if the query asks for a sum of a type that has none.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -122,7 +122,7 @@ impl<'a> QueryContext<'a> {
         let instruments = self.source.instruments();
         let mut markets: Vec<usize> = (0..instruments.len()).filter(|&market| fits(&instruments[market])).collect();
         if query.coin.is_some() && self.is_together() {
-            // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
+            // Contracts that end on a day differ in price from the coin: they count only if the exchange has no other market of it.
             let is_lasting = |row: &Instrument| !Category::ENDING.into_iter().any(|category| row.is(category));
             let lasting = markets.iter().map(|&market| &instruments[market]).filter(|row| is_lasting(row));
             let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
@@ -143,8 +143,8 @@ impl<'a> QueryContext<'a> {
     }
 }
 
-/// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
-/// levels, and contracts do not add to coins. Rates are weighed, not added.
+/// Checks that the markets of a sum are alike, as all are in USD: prices in different quotes have no mean and no common
+/// levels, and contracts do not add to coins. Rates are weighted, not added.
 fn check_kinds(context: &QueryContext<'_>, markets: &[usize]) -> Result<(), ParamError> {
     let spec = context.spec;
     if !context.is_together() || context.query.usd || spec.group_by == Some(GroupBy::OpenInterestWeighted) {

@@ -50,7 +50,7 @@ impl From<NoRate> for MarketError {
     }
 }
 
-/// What a price of a minute is multiplied by.
+/// Factor for the prices of a minute.
 pub(in crate::market) type Rate = Result<f64, NoRate>;
 
 /// Brings the data of one market to the unit that a query asks for: USD, or its own.
@@ -89,7 +89,7 @@ impl<'a> Converter<'a> {
         !matches!(self.unit, QuoteUnit::Foreign(_))
     }
 
-    /// What prices of the minute that holds a second are multiplied by.
+    /// The factor for prices of the minute that holds a second.
     pub(in crate::market) fn rate(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         let QuoteUnit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
         let minute = second.minute();
@@ -140,7 +140,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// How the levels of a book of the minute that holds a second count.
+    /// The value rule for the levels of a book in the minute that holds a second.
     pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<LevelValue, NoRate>, SourceError> {
         Ok(match self.unit {
             QuoteUnit::Own => Ok(LevelValue::Amount),
@@ -149,8 +149,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// What open interest reported with its price at a second is multiplied by: contracts count by themselves, whatever
-    /// the price.
+    /// The factor for open interest × price at a second. Contracts have a fixed worth, whatever the price.
     pub(in crate::market) fn interest(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         match self.unit {
             QuoteUnit::Contracts(contract) => Ok(Ok(contract)),
@@ -159,7 +158,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// What a level adds to its block.
+/// Amount that a level adds to its block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) enum LevelValue {
     /// Its amount as it is.

@@ -19,7 +19,7 @@ impl Buckets {
         Self::on(BucketGrid::Every(interval), interval, query, now)
     }
 
-    /// The same on another grid than the interval's: that of the sessions of market profiles.
+    /// As [`Self::new`], on a grid other than the interval's, such as the sessions of market profiles.
     pub(in crate::market) fn on(
         grid: BucketGrid,
         interval: &'static Interval,

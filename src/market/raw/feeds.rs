@@ -12,7 +12,7 @@ pub struct SourceError(pub String);
 /// The trait of a kind of raw data, as what a source is asked for: `dyn TradeFeed` and so on. Its methods look at
 /// nothing after the `now` that they get.
 pub trait Feed: Send + Sync + 'static {
-    /// What it holds, in the plural, for messages.
+    /// Name of its data in messages, in the plural.
     const NAME: &'static str;
 }
 

@@ -24,7 +24,7 @@ pub struct Instrument {
     pub coin_name: String,
     /// From when on there may be data; [`Source::first_event`] says since when there is.
     pub available_since: UnixSecond,
-    /// What raw data there may be.
+    /// Kinds of raw data that the market may have.
     pub raw_data: RawDataSet,
 }
 

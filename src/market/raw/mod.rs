@@ -1,5 +1,4 @@
-//! What a source of market data has: its markets, the types and feeds of its raw data, and the trait that the demo and the
-//! store implement.
+//! Raw data: types, feeds, markets, and the trait `Source` that the demo and the store implement.
 
 mod book;
 mod cancel_flag;

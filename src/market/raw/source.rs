@@ -1,4 +1,4 @@
-//! What the engine asks of a source of market data: its markets, and its feeds. The demo and the store both answer it.
+//! The trait of a source of market data: its markets and its feeds. The demo and the store implement it.
 
 use std::sync::Arc;
 

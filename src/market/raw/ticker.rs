@@ -56,7 +56,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// What the reading says of a field; `None` when it does not say.
+    /// The value of a field; `None` if the reading lacks it.
     pub fn value(&self, field: TickerField) -> Option<f64> {
         let value = match field {
             TickerField::FundingRate => self.funding_rate,
@@ -114,7 +114,7 @@ impl OhlcBar {
         self.low = self.low.min(other.low);
     }
 
-    /// The same bar with its values multiplied by a factor of 0 or more.
+    /// A copy of the bar with its values multiplied by a factor of 0 or more.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let Self { open, high, low, close, .. } = self;

@@ -85,15 +85,15 @@ impl<'a> Ingest<'a> {
         Self { allow_fewer_rows: allow, ..self }
     }
 
-    /// Reads every dump into the store, which is made if it is not there.
+    /// Reads every dump into the store, which is created if it is missing.
     ///
-    /// A dump file that the store holds already changes nothing; one with new content replaces what came from the old one, unless it
-    /// has fewer good rows. Of
-    /// several dumps of a market's book on one day the store keeps the most detailed one: `incremental_book_L2`, else
-    /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
-    /// `false` the ingest ends with what it has done, and what is in the store is complete. Files that a killed ingest left
-    /// unfinished an hour ago or more are removed. One ingest at a time changes a store: another one waits, and asks `keep_going`
-    /// meanwhile.
+    /// Unchanged dump files are skipped. A changed file replaces its earlier content, unless it has fewer good rows. The store
+    /// keeps the most detailed book of a market and day: `incremental_book_L2`, else `book_snapshot_25`, else
+    /// `book_snapshot_5`.
+    ///
+    /// `keep_going` is called before each file, every 32,768 rows and while another ingest holds the store's lock; if it
+    /// returns `false`, the ingest ends, and the files in the store are complete. Unfinished files that a
+    /// killed ingest left an hour ago or more are removed.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
@@ -123,12 +123,12 @@ impl<'a> Ingest<'a> {
         let others = layouts.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let is_known =
             |folder: &PathBuf| layouts.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
-        // Without dumps there is no store to make, and nothing to wait for.
-        let mut turn = None;
+        // Without dumps no store is created and no lock is needed.
+        let mut lock = None;
         if folders.iter().any(is_known) {
             fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
-            turn = IngestLock::begin(store, keep_going, notice)?;
-            if turn.is_none() {
+            lock = IngestLock::begin(store, keep_going, notice)?;
+            if lock.is_none() {
                 report.interrupted = true;
                 return Ok(report);
             }
@@ -166,12 +166,12 @@ impl<'a> Ingest<'a> {
             }
         }
         folders.sort();
-        // What a recorded stream writes about itself is known.
+        // A recorded stream writes this file about itself; it is no dump.
         folders.retain(|other| other.file_name().is_none_or(|name| name != RECORDING));
         for other in folders {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
         }
-        drop(turn);
+        drop(lock);
         Ok(report)
     }
 }

@@ -18,7 +18,7 @@ pub(in crate::market) struct Watched {
 /// One state of the store.
 #[derive(Clone)]
 pub(in crate::market) struct OpenedState {
-    /// How often the store had been changed.
+    /// Number of changes of the store when it was opened.
     changes: u64,
     pub(in crate::market) source: Arc<dyn Source>,
     pub(in crate::market) last_event: Option<UnixNanos>,

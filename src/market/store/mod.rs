@@ -1,4 +1,4 @@
-//! What all subjects of a store share: paths of files, changes of the store, and reading by day.
+//! Shared parts of a store: paths of files, changes of the store, and reading by day.
 
 pub(in crate::market) mod changes;
 pub(in crate::market) mod columns;

@@ -8,7 +8,7 @@ use super::partitions::Partitions;
 use crate::clock::{UnixDay, UnixNanos};
 use crate::market::raw::{Feed, Feeds, RawData, SourceError};
 
-/// How a store holds a kind of raw data of its markets.
+/// Storage of a kind of raw data of the markets.
 #[derive(Clone, Copy)]
 pub(in crate::market) struct StoredKind {
     /// The dataset of its minutes: each day with such a file has data of the kind.

@@ -11,7 +11,7 @@ use crate::market::subjects::books::heatmap::{VolumeBlocks, snapshot};
 use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
 
-/// How old the last event of a book may be: a book that was silent for a day is no longer one.
+/// Largest age of a book's last event, seconds: a book that was silent for a day is no longer shown.
 const CARRIED: i64 = SECONDS_PER_DAY;
 
 /// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one sent before, as the heatmap of

@@ -86,7 +86,7 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
         // Days that are there, and days of which there never was a file, are as they were.
         assert_eq!(bars(&store, 11 * DAY, 12 * DAY).is_ok(), what != "candles_1m");
         bars(&store, 30 * DAY, 31 * DAY).unwrap();
-        // Who does without it says so.
+        // Deleting the list as well accepts the loss.
         std::fs::remove_file(folder.path().join(FILE_LIST)).unwrap();
         if let Ok(store) = MarketStore::open(folder.path()) {
             bars(&store, 13 * DAY, 14 * DAY).unwrap();

@@ -158,7 +158,7 @@ mod tests {
         Snapshot { time: UnixNanos(time), bids: bids.to_vec(), asks: asks.to_vec() }
     }
 
-    /// What somebody sees who follows the changes, after each time.
+    /// The book after each time, rebuilt from the changes.
     fn follow(events: &[BookChange]) -> Vec<(UnixNanos, Vec<PriceLevel>, Vec<PriceLevel>)> {
         let mut book: [BTreeMap<u64, f64>; 2] = Default::default();
         let mut seen: Vec<(UnixNanos, Vec<PriceLevel>, Vec<PriceLevel>)> = Vec::new();

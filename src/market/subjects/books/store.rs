@@ -300,7 +300,7 @@ pub(in crate::market) struct StoredBooks {
 }
 
 impl StoredBooks {
-    /// Those of some markets.
+    /// The books of some markets.
     pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
         Self { partitions, books: Cache::new(KEPT_DAYS), events: Cache::new(KEPT_EVENT_DAYS) }
     }

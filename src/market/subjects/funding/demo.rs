@@ -110,7 +110,7 @@ pub(in crate::market) struct CoinTickers {
 }
 
 impl CoinTickers {
-    /// That of some markets.
+    /// The ticker of some markets.
     pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
         Self { coins, interest: Cache::new(KEPT_BLOCKS) }
     }

@@ -174,7 +174,7 @@ pub(in crate::market) struct StoredTickers {
 }
 
 impl StoredTickers {
-    /// That of some markets.
+    /// The ticker of some markets.
     pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
         Self { partitions, bars: Cache::new(KEPT_BAR_DAYS), readings: Cache::new(KEPT_READING_DAYS) }
     }

@@ -65,7 +65,7 @@ pub(in crate::market) struct CoinLiquidations {
 }
 
 impl CoinLiquidations {
-    /// Those of some markets.
+    /// The liquidations of some markets.
     pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
         Self { coins, firsts: Cache::new(KEPT_FIRSTS) }
     }

@@ -38,7 +38,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     Ok(series)
 }
 
-/// What was liquidated of a market over the window's buckets.
+/// A market's liquidations by bucket of the window.
 fn bars(context: &QueryContext<'_>, market: usize) -> Result<Bars, MarketError> {
     let Buckets { interval, window, now } = context.buckets;
     let mut converter = context.converter(market);

@@ -18,7 +18,7 @@ const SALT: u64 = 0x4f50_5449;
 /// A volatility smile is never flat: puts cost more than calls at rest, percentage points.
 const RESTING_SKEW: f64 = 1.5;
 
-/// How a tenor reads the path.
+/// Parameters of a tenor: how its volatility follows the path.
 struct Term {
     /// Length of its lookback in days.
     days: i64,
@@ -38,7 +38,7 @@ const TERMS: [Term; 4] = [
     Term { days: 14, follows: 0.27, premium: 0.09, lean: 0.8 },
 ];
 
-/// What the demo knows of an option summary beside what it shows.
+/// Hidden parameters of an option summary.
 #[derive(Debug, Clone, Copy)]
 struct OptionTraits {
     path: Path,

@@ -24,7 +24,7 @@ pub(in crate::market) struct MarketRow {
     pub outcomes: String,
     /// Tokens of the outcomes.
     pub asset_ids: String,
-    /// What the outcomes paid; empty before the market is resolved.
+    /// Prices that the outcomes paid; empty before the market is resolved.
     pub resolved_prices: String,
     /// The opening.
     pub opened: UnixSecond,
@@ -92,7 +92,7 @@ pub(in crate::market) struct PositionRow {
     pub asset_id: String,
     /// Label of the outcome.
     pub outcome: String,
-    /// What the outcome paid; NaN before the market is resolved.
+    /// Price that the outcome paid; NaN before the market is resolved.
     pub resolved_price: f64,
     /// The position; its places are filled in when a store is opened.
     pub position: Position,

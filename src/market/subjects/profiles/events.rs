@@ -10,7 +10,7 @@ use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, LiquidationFeed, RawData, Source, SourceError, Trade, TradeFeed};
 use crate::protocol::BucketGrid;
 
-/// What a profile is made of: events with a time, a price, an amount and a side.
+/// Kind of events in a profile; each has a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum EventKind {
     Trades,

@@ -17,7 +17,7 @@ pub(in crate::market) const BUY: &str = "BUY";
 /// Name of the side that sells.
 pub(in crate::market) const SELL: &str = "SELL";
 
-/// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
+/// Bars of a candle series: one per bucket, ascending. A filled bucket has no first and last trade.
 pub(in crate::market) type Bars = Vec<Bar>;
 
 /// `TRADE_SIDE_AGNOSTIC_AGG`: candles of the trades of both sides.
@@ -163,7 +163,7 @@ fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
     filled
 }
 
-/// Which volume a series shows.
+/// Volume that a series shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum VolumeSide {
     Both,

@@ -19,14 +19,13 @@ use crate::market::raw::{Bar, Trade};
 const KEPT_PEAKS: usize = 30;
 /// Fewest trades of a minute; volatile minutes have up to three times as many.
 const FEWEST: u64 = 6;
-/// Furthest that a perpetual market's distance to the common price goes with what all of its coin's traders pay for
-/// leverage, as a fraction.
+/// Largest premium of perpetual markets over the common price due to the demand for leverage on the coin, as a fraction.
 const MOOD: f64 = 5e-4;
-/// Furthest that the venue's distance to the common price strays beside that, as a fraction.
+/// Largest other distance of a venue's price to the common price, as a fraction.
 const STRAY: f64 = 1e-4;
-/// What a taker pays beside the price, as a fraction: half of the spread.
+/// Half of the spread, as a fraction of the price: a taker pays it.
 const HALF_SPREAD: f64 = 1e-5;
-/// How often a minute is halved: the price is linear within an eighth of a minute.
+/// Number of times that a minute is halved: the price is linear within an eighth of a minute.
 const HALVINGS: i32 = 3;
 const PARTS: usize = 1 << HALVINGS;
 /// Part of a minute's volume that depends on the price's change.
@@ -39,7 +38,7 @@ pub(in crate::market) fn premium(traits: &MarketTraits, minute: f64) -> f64 {
     traits.premium + mood(traits, hours) + STRAY * smooth(traits.seed, hours / 3.0)
 }
 
-/// What traders of the coin pay for leverage, as a fraction; nothing where there is none.
+/// Premium for leverage on the coin, as a fraction; 0 for a market without leverage.
 fn mood(traits: &MarketTraits, hours: f64) -> f64 {
     if traits.settlement == 0 {
         return 0.0;

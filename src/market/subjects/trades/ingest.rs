@@ -82,7 +82,7 @@ struct MarketFiles<'a> {
     pair: TradeFiles,
     files: &'a [DayFile<'a>],
     rules: IngestRules<'a>,
-    /// The files that were read in this ingest, ingested or not.
+    /// Indices of the files that were read in this ingest, stored or rejected.
     tried: HashSet<usize>,
 }
 

@@ -26,7 +26,7 @@ struct StoredTrades {
     pair: TradeFiles,
     bars: Cache<(usize, UnixDay), Vec<Bar>>,
     events: Cache<(usize, UnixDay), Vec<Trade>>,
-    /// Of the events in a day's file.
+    /// Highest price of a day's file.
     peaks: Cache<(usize, UnixDay), Option<Peak>>,
 }
 
@@ -34,14 +34,14 @@ struct StoredTrades {
 #[derive(Debug, Clone, Copy)]
 struct Peak {
     high: f64,
-    /// When the first and the last minute begin.
+    /// Starts of the first and of the last minute.
     minutes: (UnixSecond, UnixSecond),
     /// The moment of the last event.
     last: UnixNanos,
 }
 
 impl StoredTrades {
-    /// Those of a kind.
+    /// The events of a kind of raw data.
     fn new(partitions: Arc<Partitions>, kind: RawData, pair: TradeFiles) -> Self {
         let (bars, events) = (Cache::new(KEPT_BAR_DAYS), Cache::new(KEPT_EVENT_DAYS));
         Self { partitions, kind, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }

@@ -65,7 +65,7 @@ impl Taker for Batches {
 pub(in crate::market) enum Streamed {
     /// Its trades are not in order of time: nothing is written, and nothing is in the report.
     Unordered,
-    /// It is rejected; the report says why.
+    /// The file is rejected; the report says why.
     Left,
     /// Its files, not yet in their places.
     Taken([Unplaced; 2]),

@@ -56,7 +56,7 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
     (collector.trades, collector.whole_blocks, report)
 }
 
-/// What a row tells, by the standard library alone; `None` where it is bad.
+/// The trade of a row, by the standard library alone; `None` if it is bad.
 fn expected(row: &str) -> Option<Trade> {
     let row = row.strip_suffix('\r').unwrap_or(row);
     let fields: Vec<&str> = row.split(',').collect();

@@ -29,14 +29,14 @@ use self::smile::{Smile, Strike};
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos};
 use crate::protocol::discovery::TENORS;
 
-/// How long a quote counts, seconds. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
+/// Seconds for which a quote counts. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
 /// one quote an hour still make a chain.
 pub(in crate::market) const FRESH: i64 = 3_600;
 
 /// Constant maturities in seconds, in the order of [`TENORS`].
 const MATURITIES: [i64; TENORS.len()] = [7 * DAY, 30 * DAY, 60 * DAY, 90 * DAY];
 
-/// Which option: by expiry, then by strike, then calls before puts.
+/// Identity of an option, ordered by expiry, then by strike, then calls before puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::market) struct Contract {
     expiry: UnixNanos,

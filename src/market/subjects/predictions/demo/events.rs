@@ -33,9 +33,8 @@ pub(in crate::market) enum Truth<Time> {
 struct DayOfYear(i64);
 
 /// A question: event, title, first outcome, second outcome, category, sub-category, days of opening and end after
-/// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
-/// after that 1 January as well. What is fixed holds in the first year; where nothing is, and in the other years, a draw by
-/// the odds decides.
+/// 1 January of its year, odds of the first outcome at the opening, and the rule that decides it. A fixed answer holds in
+/// the first year only; in other years, and without a rule, a random draw by the odds decides.
 struct DemoQuestion(
     &'static str,
     &'static str,
@@ -244,7 +243,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
 const SPORTS: [(&str, &str, f64); 3] =
     [("cup-final", "totals", 2.5), ("league-2026", "futures", f64::NAN), ("clay-open", "moneyline", f64::NAN)];
 
-/// What the demo knows of a prediction market beside what it shows.
+/// Hidden parameters of a prediction market.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct EventTraits {
     /// Place of the year that it is asked in.
@@ -255,7 +254,7 @@ pub(in crate::market) struct EventTraits {
     pub(in crate::market) ends: UnixSecond,
     /// Odds of the first outcome at the opening.
     pub(in crate::market) odds: f64,
-    /// What comes true.
+    /// Decides which outcome comes true.
     pub(in crate::market) truth: Truth<UnixSecond>,
     /// Distinguishes the tape of the market from others. It keeps their hashes apart from those of the questions.
     pub(in crate::market) tape: u64,
@@ -269,7 +268,7 @@ pub(in crate::market) struct PredictionEvents {
     pub(in crate::market) traits: Vec<EventTraits>,
     /// The two outcomes of each market, one after the other; what they pay is not in them.
     pub(in crate::market) outcomes: Vec<OutcomeToken>,
-    /// What only the venue knows of a market: of sports.
+    /// Figures of sports markets; `None` for all others.
     pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
 
@@ -341,7 +340,7 @@ fn in_year(text: &str, year: usize, before: &str, after: &str) -> String {
     if dated == text { format!("{text}{before}{}{after}", FIRST + year as i64) } else { dated }
 }
 
-/// What is given of a sports market; the rest is computed.
+/// Figures of a sports market that are given; the rest is computed.
 fn of_sports(kind: &str, line: f64) -> PredictionFigures {
     let unknown = f64::NAN;
     PredictionFigures {

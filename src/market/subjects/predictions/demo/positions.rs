@@ -55,7 +55,7 @@ impl RandomDraws {
     }
 }
 
-/// What ends a position, or a part of it.
+/// Sale, merge or redemption that ends a position, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct PositionExit {
     /// When.
@@ -81,7 +81,7 @@ pub(in crate::market) struct PositionHistory {
     pub(in crate::market) entered: UnixSecond,
     /// Events of the entry.
     pub(in crate::market) counts: PositionCounts,
-    /// What is not sold or redeemed is held for good.
+    /// The exit. Tokens that it does not cover are never sold.
     pub(in crate::market) exit: Option<PositionExit>,
 }
 
@@ -213,7 +213,7 @@ fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
     counts
 }
 
-/// Those of the outcomes that a wallet trades, in the order of the markets.
+/// Chooses the outcomes that a wallet trades, in the order of the markets.
 fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
     let mut order = outcomes.to_vec();
     order.sort_by_cached_key(|&outcome| place(&[trader.seed, 6, outcome as u64]));

@@ -27,7 +27,7 @@ pub(in crate::market) struct Tape {
     event: EventTraits,
     /// Whether the first outcome comes true.
     first: bool,
-    /// What tracked wallets bought and sold, by time.
+    /// Trades of tracked wallets, by time.
     fills: Vec<Trade>,
     /// Tokens of the first and of the second outcome that tracked wallets hold from a second on, by time.
     held: Vec<(UnixSecond, [f64; 2])>,
@@ -80,7 +80,7 @@ impl Tape {
         window.and(Window { from: self.event.opened.0, to: self.event.ends.0 })
     }
 
-    /// The same, as far as it has begun at `now`.
+    /// The open part of a window that has begun at `now`.
     fn begun(&self, window: Window, now: UnixNanos) -> Window {
         self.open(Window { to: window.to.min(now.second().0.saturating_add(1)), ..window })
     }
@@ -134,7 +134,7 @@ impl Tape {
         Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
     }
 
-    /// What wallets that are not tracked trade on a day, in parts of a token.
+    /// Turnover of the wallets that are not tracked on a day, in parts of a token.
     fn turnover(&self, day: UnixDay) -> i64 {
         let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
         let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day.0 as f64 / 6.0);

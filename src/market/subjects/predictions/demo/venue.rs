@@ -20,10 +20,10 @@ const KEPT_TABLES: usize = 4;
 /// The venue by whose trades a question about a price is decided.
 const DECIDING: &str = "BINANCE";
 
-/// What the demo's prediction venue is made of. All but the events is made when it is first asked for.
+/// The demo's prediction venue. All but the events is computed at first use.
 pub(in crate::market) struct DemoPredictionVenue {
     events: PredictionEvents,
-    /// What the questions about prices are decided by.
+    /// Trades of the coins, which decide the questions about prices.
     trades: Arc<CoinTrades>,
     traders: Traders,
     /// Whether the first outcome of a market comes true.
@@ -83,7 +83,7 @@ impl DemoPredictionVenue {
         self.lives[year].get_or_init(|| self.traders.lives(&self.events, year, |event| self.comes_true(event)))
     }
 
-    /// Whether the first outcome of a prediction market comes true. What is asked of a price, the candles decide.
+    /// Whether the first outcome of a prediction market comes true. Candles decide the questions about prices.
     pub(in crate::market) fn comes_true(&self, event: usize) -> bool {
         *self.first[event].get_or_init(|| match self.events.traits[event].truth {
             Truth::Fixed(first) => first,
@@ -108,7 +108,7 @@ impl DemoPredictionVenue {
         self.coin_market(coin).and_then(highest).is_some()
     }
 
-    /// What a price of the coin is multiplied by between two seconds, from the last trade before each.
+    /// Ratio of the coin's prices at two seconds, from the last trade before each.
     fn gain(&self, coin: &str, from: UnixSecond, to: UnixSecond) -> f64 {
         let close =
             |market, at| self.trades.bar_before(market, at, UnixNanos(i64::MAX)).map_or(f64::NAN, |bar| bar.close);

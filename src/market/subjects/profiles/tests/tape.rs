@@ -17,7 +17,7 @@ pub(in crate::market) struct Tape {
     feeds: Feeds,
 }
 
-/// What the markets of a tape have.
+/// Trades of the markets of a tape.
 struct TapeFeed {
     trades: Vec<Vec<Trade>>,
     ticks: Vec<f64>,

@@ -34,7 +34,7 @@ fn plain(trades: &[Trade], start: i64, block: i64) -> Vec<Level> {
     levels
 }
 
-/// The same of an answer's row.
+/// The levels in a row of an answer.
 fn answered(series: &Series, row: usize) -> Vec<Level> {
     let Some(Column::Rows(levels)) = series.column("levels") else { panic!("no levels") };
     let column = |name: &str| &levels.columns.iter().find(|(known, _)| known == name).unwrap().1;
