@@ -1,4 +1,4 @@
-//! Markets of stores, and the state of one that an answer is made of.
+//! Markets of stores, and the fixed state of one for an answer.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::query::error::MarketError;
 use super::sources::watched::Watched;
 use super::store::changes::StoreReading;
 
-/// A market that does not change, for one answer: an ingest into its store waits until this is dropped.
+/// A market pinned to one state of its store, for one answer: an ingest into the store waits until this is dropped.
 pub struct MarketSnapshot {
     market: Market,
     _reading: Option<StoreReading>,
@@ -35,8 +35,8 @@ impl Market {
         Ok(market)
     }
 
-    /// The market as it is now, and stays until what is returned is dropped. A store that was ingested into since it was opened
-    /// is opened anew. Waits while a dump file is put in place.
+    /// The market as it is now; it does not change until the snapshot is dropped. A changed store is opened again. Waits
+    /// while a dump file is put in place.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the store cannot be opened any more.

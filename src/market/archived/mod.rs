@@ -47,8 +47,8 @@ impl Archived {
     /// learned later. The forming bucket is in no archive.
     ///
     /// # Errors
-    /// [`MarketError::NotArchived`] where a part of the window was never asked, [`MarketError::Internal`] for a file that is
-    /// not what was written.
+    /// [`MarketError::NotArchived`] if a part of the window was never downloaded, [`MarketError::Internal`] for a damaged
+    /// file.
     pub(in crate::market) fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let Some(key) = self.archive.key(query).map_err(|fault| broken(&fault))? else {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));

@@ -20,7 +20,7 @@ pub(in crate::market) struct Path {
     history: History,
     /// The walk that all coins share, with a variance of one per minute.
     market: PriceWalk,
-    /// The rest.
+    /// The walk of this coin alone.
     own: PriceWalk,
     /// The coin's beta to the market's walk.
     pub(super) loading: f64,
@@ -61,8 +61,8 @@ pub(super) struct WalkPair {
 }
 
 impl Path {
-    /// A path through a coin's history, with an annual volatility (0.5 is a calm coin, 1 a volatile one) of whose
-    /// variance the market's walk is the part `common`. `market` is the seed of what the coins have in common.
+    /// A path through a coin's history with an annual volatility (0.5 is a calm coin, 1 a volatile one). The shared walk, whose
+    /// seed is `market`, makes up the part `common` of the variance.
     pub(in crate::market) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;
         let minute_deviation = yearly_deviation / MINUTES_A_YEAR.sqrt();

@@ -1,4 +1,4 @@
-//! Finds where a path is highest without computing every minute.
+//! Search for the highest price of a path without computing every minute.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -120,7 +120,7 @@ impl Path {
     }
 }
 
-/// Furthest that a minute's price is from its higher end, in deviations of its change, when it is halved so many times.
+/// Largest distance of a minute's price from its higher end, in deviations of its change, for a number of halvings.
 pub(in crate::market) fn within_minute(halvings: i32) -> f64 {
     (0..halvings).map(|halving| 0.5 * FURTHEST / 2f64.powi(halving).sqrt()).sum()
 }

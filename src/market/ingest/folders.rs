@@ -17,7 +17,7 @@ pub(in crate::market) enum DumpFile {
     Table(String),
 }
 
-/// A folder of dumps by its name, and what it holds.
+/// Name and layout of a folder of dumps.
 pub(in crate::market) type DumpFolder = (&'static str, FolderLayout);
 
 /// Reads the file of a market (exchange and symbol) and day.
@@ -123,8 +123,8 @@ fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     })
 }
 
-/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is reported and
-/// left out, since two such names could become one.
+/// The folders in a folder, with their names. Names that no exchange or symbol can have are reported and left out, since two
+/// of them could become one.
 fn folders(parent: &Path, report: &mut IngestReport) -> Vec<(String, PathBuf)> {
     let mut folders = Vec::new();
     for path in listed(parent, report) {

@@ -170,7 +170,7 @@ pub(in crate::market) struct Lines {
 
 impl Lines {
     pub(in crate::market) fn open(path: &Path) -> io::Result<Self> {
-        // Whether there is such a kernel was checked before the first file.
+        // The ingest checked before the first file that the kernel exists.
         let fields = Delimited::new().map_err(io::Error::other)?;
         Ok(Self { source: Prefetcher::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }

@@ -42,17 +42,17 @@ pub(in crate::market) struct Tally {
 
 /// Receives the rows of a file.
 pub(in crate::market) trait Taker {
-    /// Takes a row; returns what is wrong with it, or whether more are wanted.
+    /// Takes a row; returns whether more are wanted, or the fault of the row.
     fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault>;
 
-    /// Takes all rows of a block at once; returns whether more are wanted. `None` if it took none: then they come one
-    /// by one.
+    /// Takes all rows of a block at once; returns whether more are wanted. `None` if it took none: then the rows are passed
+    /// one by one.
     fn block(&mut self, _: &mut RowBlock<'_>) -> Option<bool> {
         None
     }
 }
 
-/// Takes them one by one.
+/// Takes rows one by one.
 struct OneByOne<Take>(Take);
 
 impl<Take: FnMut(&DumpRow<'_>) -> Result<bool, RowFault>> Taker for OneByOne<Take> {

@@ -5,10 +5,10 @@ use crate::market::raw::Source;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
 
-/// Raw data may begin up to so many seconds before the day that names it: dumps are cut by the time of arrival.
+/// Seconds by which raw data may begin before the day of its file: dumps are cut by the time of arrival.
 pub(in crate::market) const EARLY: i64 = SECONDS_PER_DAY;
 
-/// The data types of a market of which there has been an event.
+/// The data types of a market that have had an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct Availability {
     /// The first event of any of them.

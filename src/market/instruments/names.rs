@@ -1,9 +1,9 @@
-//! Whether a market has what a query names: the exchange, and the symbol or coin on it (supplement 6).
+//! Checks of the exchange, symbol and coin that a query names (supplement 6).
 //!
-//! An exchange that neither the source nor the protocol's table knows is always refused. With **strict symbols** so is an
-//! exchange of the table that the source has no data of, and a symbol, coin or token that the exchange never had. Without
-//! them these are answered with nothing, as the live service often does: a store holds what its owner downloaded, so a name
-//! that it lacks may well be right. A name that is there but has no data of the type, or none in the window, is no error.
+//! An exchange that neither the source nor the protocol's table knows is always refused. **Strict symbols** also refuse an
+//! exchange of the table without data in the source, and a symbol, coin or token that the exchange never had. Otherwise the
+//! answer is empty, as it often is from the live service: a store has only the markets that its owner downloaded, so a
+//! missing name may be right. A known name without data of the type, or without data in the window, is no error.
 
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Instrument, OptionFeed, PREDICTION_VENUE, Source, SourceError, SupplyFeed};

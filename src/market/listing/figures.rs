@@ -1,11 +1,11 @@
-//! The figures of the listing's entries, as of now.
+//! Figures of the listing's entries as of now.
 //!
 //! - **24 hours** are the minutes that begin in the last 86,400 seconds.
-//! - **USD volume** is what the quote amounts are worth; quotes that do not count as USD are converted minute by minute, as
-//!   everywhere ([`crate::market::usd`]), and without a rate the volume is unknown.
-//! - **The highest price** (`pctFromATH`) is that of the last 365 days, as deep as any plan sees.
-//! - **Average true range** is the mean over the last 14 whole hours, of those in which the market traded, in percent of
-//!   the last price.
+//! - **USD volume** is the worth of the quote amounts. Quotes that do not count as USD are converted minute by minute
+//!   ([`crate::market::query::usd`]); without a rate the volume is unknown.
+//! - **The highest price** (`pctFromATH`) is that of the last 365 days, the longest history of any plan.
+//! - **Average true range** is the mean over the hours with trades among the last 14 whole hours, in percent of the last
+//!   price.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,12 @@ use crate::protocol::MarketListing;
 const HOUR: i64 = 3_600;
 /// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
-/// How far back the highest price is looked for, seconds.
+/// Seconds of history that are searched for the highest price.
 const PEAK_WINDOW: i64 = 365 * DAY;
 /// Hours that the average true range is over.
 const RANGE_HOURS: i64 = 14;
 
-/// Figures of a source's markets as of a moment; what is dear is made once.
+/// Figures of a source's markets as of a moment; expensive ones are computed once.
 pub(in crate::market) struct Figures<'a> {
     source: &'a dyn Source,
     now: UnixNanos,

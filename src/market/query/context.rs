@@ -1,4 +1,4 @@
-//! A points query worked out: which markets, which buckets, and what the answers of all types have in common.
+//! A resolved points query: its markets and buckets, and the parts that the answers of all types share.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(in crate::market) struct QueryContext<'a> {
     pub(in crate::market) query: &'a PointsQuery,
     /// The row of the query's type.
     pub(in crate::market) spec: &'static TypeSpec,
-    /// The markets that the query means: of those that it names, those that have the data of its type.
+    /// The markets that the query names and that have data of its type.
     pub(in crate::market) markets: Vec<usize>,
     /// The window, as of now.
     pub(in crate::market) buckets: Buckets,
@@ -28,7 +28,7 @@ impl<'a> QueryContext<'a> {
     /// A query as of `now`, with its markets.
     ///
     /// # Errors
-    /// The query breaks a rule of its type (section 4.1), or adds up what has no sum.
+    /// The query breaks a rule of its type (section 4.1), or asks for a sum of markets that have none.
     pub(in crate::market) fn new(
         source: &'a dyn Source,
         query: &'a PointsQuery,
@@ -83,8 +83,8 @@ impl<'a> QueryContext<'a> {
         self.query.max_depth.or(self.spec.included_depth).unwrap_or(u32::MAX)
     }
 
-    /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
-    /// its type and interval (supplement 2); the liquidation heatmap, which is of a coin anyhow, its coin (section 2.3).
+    /// The identity of a series over these markets: the fields that they share. A requested sum or mean keeps type and
+    /// interval only (supplement 2), a liquidation heatmap its coin as well (section 2.3).
     pub(in crate::market) fn identity(&self, markets: &[usize]) -> SeriesId {
         let query = self.query;
         if query.is_aggregated() {
@@ -122,7 +122,7 @@ impl<'a> QueryContext<'a> {
         let instruments = self.source.instruments();
         let mut markets: Vec<usize> = (0..instruments.len()).filter(|&market| fits(&instruments[market])).collect();
         if query.coin.is_some() && self.is_together() {
-            // Contracts that end on a day differ in price from the coin: they count only if the exchange has no other market of it.
+            // Contracts that end on a day differ in price from the coin: they count only if the exchange has no other market.
             let is_lasting = |row: &Instrument| !Category::ENDING.into_iter().any(|category| row.is(category));
             let lasting = markets.iter().map(|&market| &instruments[market]).filter(|row| is_lasting(row));
             let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();

@@ -16,7 +16,7 @@ pub enum MarketError {
     /// No such symbol, coin or token on the exchange (supplement 6).
     #[error(transparent)]
     UnknownSymbol(ParamError),
-    /// An archive is asked for what was never asked of the service that it is of.
+    /// The archive does not have the window: it was never downloaded.
     #[error("{0}")]
     NotArchived(String),
     /// The data could not be read or written.

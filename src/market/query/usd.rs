@@ -1,10 +1,10 @@
-//! USD: the one place where prices, amounts and open interest are brought to it.
+//! Conversion of prices, amounts and open interest to USD.
 //!
 //! A market's quote either counts as one USD ([`USD_LIKE`]), or each minute is multiplied by the rate of that minute:
-//! the last price of the best market of the quote coin. A market is one of those when it has trades, its quote counts as
-//! USD, and it traded in the last 24 hours ([`OLDEST`]), the minute itself included. Spot goes before perpetual before
-//! dated future; of several of a kind the one counts that traded most USD in these 24 hours; of equals the first in the
-//! source's order. So a rate depends on its minute (and on `now`), never on the window that is asked for.
+//! the last price of the best market of the quote coin. Candidates have trades, a quote that counts as USD, and traded in the
+//! last 24 hours ([`OLDEST`]), the minute itself included. Spot comes before perpetual, perpetual before dated future; then
+//! the market with most USD traded in these 24 hours; then the first in the source's order. So a rate depends on its minute
+//! (and on `now`), never on the requested window.
 //!
 //! Amounts of inverse markets are contracts of a fixed worth in USD ([`Instrument::contract_usd`]), whatever the price.
 
@@ -65,7 +65,7 @@ enum QuoteUnit<'a> {
     Own,
     /// Prices are in USD, amounts in coin.
     Usd,
-    /// Prices are in USD, amounts in contracts of so many USD.
+    /// Prices are in USD, amounts in contracts; the worth of a contract in USD.
     Contracts(f64),
     /// Prices are in another quote.
     Foreign(Rates<'a>),
@@ -126,8 +126,8 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// A trade or liquidation with its price converted and its amount in coin where that is asked for, and what it adds
-    /// to a volume: its amount, or its worth in USD.
+    /// A trade or liquidation in the unit of the query, and its part of a volume: its amount, or its worth in USD. In USD the
+    /// price is converted, and the amount is in coin.
     pub(in crate::market) fn event(&mut self, event: &Trade) -> Result<Result<(Trade, f64), NoRate>, SourceError> {
         Ok(match &self.unit {
             QuoteUnit::Own => Ok((*event, event.amount)),

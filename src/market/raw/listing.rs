@@ -29,7 +29,7 @@ pub struct Instrument {
 }
 
 impl Instrument {
-    /// A market as its exchange and symbol describe it; `since` and the raw data are what a source knows beside them.
+    /// A market as its exchange and symbol describe it; `since` and the raw data come from the source.
     pub(in crate::market) fn named(
         exchange: String,
         raw_symbol: String,

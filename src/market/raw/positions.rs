@@ -21,7 +21,7 @@ pub struct PredictionEvent {
 }
 
 impl PredictionEvent {
-    /// Takes over what is left empty here. A sub-category belongs to its category and comes with it only.
+    /// Fills empty fields from `other`. A sub-category is taken only with its category.
     pub fn complete(&mut self, other: &Self) {
         if self.category.is_empty() || self.category == other.category && self.sub_category.is_empty() {
             self.category.clone_from(&other.category);

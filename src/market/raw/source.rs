@@ -13,16 +13,16 @@ pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
     fn instruments(&self) -> &[Instrument];
 
-    /// The raw data of the markets, and what else the source has.
+    /// The feeds of the source.
     fn feeds(&self) -> &Feeds;
 
-    /// The moment of the first event that a data type of this market is made of; `None` where there is none at all.
+    /// The first event of the raw data of a data type; `None` if there is none.
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
         let instrument = &self.instruments()[market];
         Ok(instrument.raw_data.serve(data_type).then(|| instrument.available_since.nanos()))
     }
 
-    /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
+    /// Address of a picture of a market's coin, or of the question; empty if the source knows none.
     fn icon_url(&self, market: usize) -> String;
 
     /// Flags that cancel the work on an answer.

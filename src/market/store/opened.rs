@@ -1,4 +1,4 @@
-//! A store that is being opened: what each subject adds to it.
+//! A store that is being opened, to which each subject adds its feed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(in crate::market) trait FirstEvents: Send + Sync {
     fn first_of(&self, market: usize, kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError>;
 }
 
-/// A store's folder, its markets, and what its subjects have read of it so far.
+/// A store that is being opened: folder, markets, and the feeds added so far.
 pub(in crate::market) struct OpenedStore {
     pub(in crate::market) root: PathBuf,
     pub(in crate::market) partitions: Arc<Partitions>,

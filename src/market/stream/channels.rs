@@ -17,10 +17,10 @@ use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 const USUAL_FREQUENCY: i64 = SECOND;
 
 impl Market {
-    /// Begins a channel: it sends what happens after `now`.
+    /// Begins a channel; it sends the events after `now`.
     ///
     /// # Errors
-    /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses;
+    /// [`MarketError::Invalid`] for an unknown type, and if [`Channel::check`] fails;
     /// [`MarketError::UnknownExchange`] and [`MarketError::UnknownSymbol`] by the rule of [`Market::check`].
     pub fn subscribe(&self, channel: &Channel, now: UnixNanos) -> Result<Subscription, MarketError> {
         let Some(kind) = ChannelKind::find(&channel.kind) else {

@@ -1,5 +1,5 @@
-//! The subjects of market data, and the one table of them: what a store keeps of each, which dumps it is made of, what the demo
-//! and a store have of it, and who answers each data type.
+//! The subjects of market data, and their table: datasets in a store, dumps, feeds of the demo and of a store, and the answer
+//! of each data type.
 //!
 //! The sources and the engine read this table; no subject does. So a new subject is a folder, its `mod` line and its row here.
 
@@ -39,11 +39,11 @@ use crate::protocol::dump::{self, BOOK_CHANGES, TICKERS};
 
 /// A subject with raw data of its own.
 pub(in crate::market) struct Subject {
-    /// The kinds of raw data of markets that it has, and how a store keeps each.
+    /// Its kinds of raw data, each with its storage.
     kinds: &'static [(RawData, StoredKind)],
-    /// Its other folders of a store: those of events, and of what is of no market.
+    /// Its other datasets: events, and data that belong to no market.
     others: &'static [Dataset],
-    /// The folders of dumps that it is read from, in groups: those of a group are read in this order.
+    /// Its folders of dumps, in groups; the folders of a group are read in this order.
     pub(in crate::market) dumps: &'static [&'static [DumpFolder]],
     /// Adds its feed of the demo.
     pub(in crate::market) demo: fn(Feeds, &Arc<DemoMarkets>) -> Feeds,

@@ -17,7 +17,7 @@ use crate::market::raw::PriceLevel;
 /// not by much.
 const WAITING: usize = 4_096;
 
-/// A price that stands for no level: an empty book has none, and removing what is not there changes nothing.
+/// Price of a removal that stands for an empty book: removing a level that does not exist changes nothing.
 const NO_PRICE: f64 = 1.0;
 
 /// Reads one file into the store, unless the store holds it already, or the day's book in a more detailed form.

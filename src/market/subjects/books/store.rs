@@ -71,7 +71,7 @@ impl BookSource {
     }
 }
 
-/// Metadata key: what kind of dump a day's books were made of; without it they were made of changes.
+/// Metadata key: kind of dump of a day's books; without it, dumps of changes.
 const SOURCE: &str = "marketpoints.source_kind";
 
 /// Side of a row that stands for a minute whose book ended empty.
@@ -289,7 +289,7 @@ impl BookDay {
 
 /// Day files of books kept decoded.
 const KEPT_DAYS: usize = 8;
-/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+/// Day files of book events kept decoded, the largest of all. Forming minutes are rebuilt from them.
 const KEPT_EVENT_DAYS: usize = 2;
 
 /// The books of a store's markets.

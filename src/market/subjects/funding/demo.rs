@@ -64,12 +64,12 @@ fn resting_interest(traits: &MarketTraits, minute: UnixMinute) -> f64 {
     INTEREST_DAYS * MINUTES_PER_DAY as f64 * traits.minute_amount * wave.exp()
 }
 
-/// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block; it is
-/// dear to make, and without it the readings leave it out.
+/// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block, which is expensive;
+/// without it the readings have no open interest.
 ///
-/// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
-/// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was
-/// predicted, and stays until the next.
+/// The venue's premium moves the predicted rate away from [`RESTING_RATE`]: a contract dearer than the coin has a higher rate.
+/// At each settlement (every hour or every 8 hours, counted from midnight UTC) the rate becomes the predicted one, and stays
+/// until the next.
 pub(in crate::market) fn readings(
     traits: &MarketTraits,
     block: &PathBlock,

@@ -57,8 +57,7 @@ fn has_values(readings: &[Ticker], field: TickerField) -> bool {
     readings.iter().any(|reading| reading.value(field).is_some())
 }
 
-/// Whether a file of minute bars holds data of a kind. One whose footer does not say is taken to: what is wrong with it
-/// shows when it is read.
+/// Whether a file of minute bars has data of a kind. True for a file without the metadata: reading it reports the fault.
 fn holds(path: &Path, kind: RawData) -> bool {
     let metadata = read_metadata(path).unwrap_or_default();
     let fields = metadata.iter().find(|(name, _)| name == FIELDS);

@@ -204,7 +204,7 @@ fn overlay(entry: &mut PredictionMarket, figures: &PredictionFigures) {
     }
 }
 
-/// 0, which the wire leaves out, for what is unknown.
+/// The value, or 0 if unknown: the wire leaves out a 0.
 fn known(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }

@@ -28,9 +28,8 @@ pub(in crate::market) struct EventReader<'a> {
 }
 
 impl EventReader<'_> {
-    /// Visits the events of each market, one market after the other, each by time and with what it adds to a volume: its
-    /// amount, or its worth in USD. In USD, the prices of a market with another quote are converted by the rate of their
-    /// minute, and contracts are brought to coin.
+    /// Visits the events of one market after the other, by time, each with its part of the volume: its amount, or its worth
+    /// in USD. In USD, prices in other quotes are converted by the rate of their minute, and contracts to coin.
     pub(in crate::market) fn events(
         &self,
         mut visit: impl FnMut(usize, &Trade, f64) -> Result<(), MarketError>,

@@ -25,7 +25,7 @@ pub(in crate::market) fn of_both_sides(context: &QueryContext<'_>) -> Result<Vec
     answer(context, &[VolumeSide::Both])
 }
 
-/// `TRADE_AGG`: the same candles twice, with the volume that takers bought and with what they sold.
+/// `TRADE_AGG`: the candles twice, with the volume of taker buys and with that of taker sells.
 pub(in crate::market) fn by_side(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
     answer(context, &[VolumeSide::Buy, VolumeSide::Sell])
 }

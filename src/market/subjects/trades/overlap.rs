@@ -23,7 +23,7 @@ pub(in crate::market) struct Overlap {
 
 /// Metadata key: trades of the dump file that a neighbouring day has.
 const LEFT_OUT: &str = "marketpoints.trades_left_out";
-/// Metadata key: the neighbouring days that have them, and what they held then.
+/// Metadata key: the neighbouring days that have them, with the hashes of their contents.
 const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 
 /// Whether trades of the day's dump file were left out because of a neighbouring day's file that has changed since.

@@ -134,7 +134,7 @@ impl StoredTrades {
         use_them(&Minutes { days: self.partitions.days(market, self.kind), read: &read, partial: &partial })
     }
 
-    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    /// Sets the quote value of bars of inverse markets to the worth of their contracts: files have price × amount.
     fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
         let contract = self.partitions.instruments[market].contract_usd();
         move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))

@@ -11,9 +11,9 @@ const WALLETS: usize = 500;
 const POSITIONS: usize = 10_000;
 /// Keeps the hashes of the wallets apart from those of the markets.
 const TRADERS: u64 = 0x5741_4c4c;
-/// One wallet in so many gets its tokens by transfer and merges them, as arbitrageurs do: no entry price, exit near ½.
+/// One of this many wallets gets its tokens by transfer and merges them, as arbitrageurs do: no entry price, exit near ½.
 const MERGING: u64 = 40;
-/// One wallet in so many is a whale.
+/// One of this many wallets is a whale.
 const WHALES: u64 = 60;
 
 /// A wallet's habits.
@@ -197,7 +197,7 @@ fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
         .map(|trader| 4 + (most * uniform(place(&[trader.seed, 5, year as u64])).powi(2)) as usize)
         .collect();
     let mut total: usize = counts.iter().sum();
-    // The law is right on average; what is missing or too much is shared out one by one.
+    // The law is right on average; the difference to the total is shared out one by one.
     for turn in 0.. {
         let count = &mut counts[turn % traders.len()];
         if total < POSITIONS && *count < outcomes {

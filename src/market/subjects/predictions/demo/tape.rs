@@ -1,8 +1,8 @@
 //! The trades of the demo's prediction markets, in the first outcome of each question, around its odds.
 //!
-//! A day's trades are those of the tracked wallets, at their times and for their sizes, and those of others, which sum
-//! to the rest of the day's turnover exactly; so the volume of a whole day is known without computing its trades. A
-//! market trades from its opening to its end and never after.
+//! A day has the trades of tracked wallets, at their times and for their sizes, and trades of others, which sum exactly to
+//! the rest of the day's turnover. So the volume of a whole day is known without computing its trades. A market trades only
+//! from its opening to its end.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::market::raw::{Bar, Book, OhlcBar, PriceLevel, RawData, Ticker, Ticker
 
 /// Cached days of trades: about 30 MB.
 const KEPT_DAYS: usize = 1_500;
-/// Amounts are multiples of one part in so many of a token.
+/// Parts of a token; amounts are multiples of one part.
 const PARTS: f64 = 100.0;
 /// Decimals of a price.
 const DECIMALS: i32 = 3;
@@ -240,7 +240,7 @@ impl Tape {
     }
 
     /// Visits the readings of open interest with a time in a window, none after `now`: one at the start of each minute
-    /// and one at each change. The price is what values the tokens of both outcomes together.
+    /// and one at each change. The price values the tokens of both outcomes together.
     pub(in crate::market) fn readings(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Ticker)) {
         let Window { from, to } = self.begun(window, now);
         let mut reading = |at: UnixSecond, held: [f64; 2]| {
@@ -273,8 +273,8 @@ impl Tape {
         }
     }
 
-    /// Visits the bars of a field with a start in a window. Only open interest has any: in tokens of both outcomes, or
-    /// what they are worth.
+    /// Visits the bars of a field with a start in a window. Only open interest has bars: in tokens of both outcomes,
+    /// or as their worth.
     pub(in crate::market) fn ticker_bars(
         &self,
         field: TickerField,

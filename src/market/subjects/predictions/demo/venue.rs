@@ -1,4 +1,4 @@
-//! The demo's prediction venue: what comes true, the tapes of its markets, and the positions as of a moment.
+//! The demo's prediction venue: outcomes, the tapes of its markets, and the positions as of a moment.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,9 +15,9 @@ use crate::market::raw::{
 };
 use crate::market::subjects::trades::demo::CoinTrades;
 
-/// Tables of positions kept for the next question: about 5 MB each.
+/// Cached tables of positions: about 5 MB each.
 const KEPT_TABLES: usize = 4;
-/// The venue by whose trades a question about a price is decided.
+/// The venue whose trades decide questions about prices.
 const DECIDING: &str = "BINANCE";
 
 /// The demo's prediction venue. All but the events is computed at first use.
