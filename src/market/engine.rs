@@ -29,7 +29,7 @@ pub struct Market {
     pub(in crate::market) last_event: Option<UnixNanos>,
     /// The store that the source was read from, which may change.
     pub(in crate::market) watched: Option<Arc<Watched>>,
-    /// The answers that stand in place of raw data.
+    /// The archived answers, in place of raw data.
     archived: Option<Arc<Archived>>,
     strict_symbols: bool,
     any_block_size: bool,
@@ -46,8 +46,8 @@ impl Market {
         Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
     }
 
-    /// The answers that an archive keeps, served as the service gave them that it is of; without strict symbols. What is
-    /// synced later is answered as well, and listed by the next market.
+    /// A market over an archive: it answers as the archived service did, without strict symbols. Data that is synced later is
+    /// answered too, and listed by the next market.
     ///
     /// # Errors
     /// [`MarketError::Internal`] for an archive that is empty or cannot be read.
@@ -62,7 +62,7 @@ impl Market {
         self.archived.is_some()
     }
 
-    /// Whether it answers from files that may change: to look at them waits while a change is under way.
+    /// Whether it answers from files that may change: [`Self::current`] then waits for a change in progress.
     #[must_use]
     pub fn follows_files(&self) -> bool {
         self.watched.is_some()
@@ -84,15 +84,15 @@ impl Market {
         Self { source, last_event, watched: None, archived, ..*self }
     }
 
-    /// The market with [`Self::check`] and [`Self::subscribe`] refusing symbols that the exchange never had, and published
-    /// exchanges that there are no data of, or answering them with nothing.
+    /// Sets strict symbols: whether [`Self::check`] and [`Self::subscribe`] refuse symbols that the exchange never had, and
+    /// published exchanges without data. Otherwise their answers are empty.
     #[must_use]
     pub fn with_strict_symbols(mut self, strict: bool) -> Self {
         self.strict_symbols = strict;
         self
     }
 
-    /// The market with [`Self::check_block_size`] taking any size, or only multiples of the recommended one.
+    /// Sets whether [`Self::check_block_size`] takes any size, or only multiples of the recommended one.
     #[must_use]
     pub fn with_any_block_size(mut self, any: bool) -> Self {
         self.any_block_size = any;
@@ -124,17 +124,17 @@ impl Market {
         let context = QueryContext::without_markets(self.source(), query, now)?;
         (TypeAnswer::of(context.spec.data_type).check)(&context)?;
         names::check(self.source(), query, context.spec, self.strict_symbols)?;
-        // Whether a coin's markets can be added up was judged where the archive's answers come from, by all markets there.
+        // The archived service has already checked, by all its markets, whether a coin's markets can be added up.
         if self.is_archive() { Ok(()) } else { Ok(context.check_kinds()?) }
     }
 
-    /// Whether [`Self::check_block_size`] looks at this query.
+    /// Whether [`Self::check_block_size`] applies to the query.
     pub fn has_block_size(&self, query: &PointsQuery) -> bool {
         has_block_size(&query.data_type) && query.block_size.is_some() && !self.any_block_size
     }
 
     /// Refuses a block size that is no multiple of the one recommended as of `now` (supplement 9). In USD
-    /// the markets in other quotes are left out: theirs is recommended in their quote. Reads the last price.
+    /// it ignores markets in other quotes, whose recommendation is in their quote. Reads the last price.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] with the nearest size that fits.
@@ -150,7 +150,7 @@ impl Market {
     ///
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
-    /// read, [`MarketError::NotArchived`] when an archive was never asked for them.
+    /// read, [`MarketError::NotArchived`] when an archive does not have them.
     pub fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let mut series = match &self.archived {
             Some(kept) => kept.points(query, now)?,

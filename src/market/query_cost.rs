@@ -9,12 +9,11 @@ use crate::protocol::{DataType, Interval, PointsQuery};
 /// Longest window, in seconds: two days of minute bars.
 const LONGEST: i64 = 2 * DAY;
 
-/// Shortest window, in seconds, that is much work where it is made of single trades or forced orders, and where it is
-/// made of minutes.
+/// Shortest windows, in seconds, that take a second or more: of single trades or liquidations, and of minutes.
 const LONG_OF_EVENTS: i64 = 2 * DAY;
 const LONG_OF_MINUTES: i64 = 60 * DAY;
 
-/// Longest window, in seconds, and most buckets that are some milliseconds of work.
+/// Longest windows, in seconds, and most buckets that take some milliseconds.
 const LIGHT_OF_EVENTS: i64 = 3_600;
 const LIGHT_OF_MINUTES: i64 = DAY;
 const LIGHT_BUCKETS: i64 = 60;
@@ -26,7 +25,7 @@ struct QueryExtent {
     buckets: i64,
 }
 
-/// `None` for a type or an interval that nobody knows.
+/// The extent of a query; `None` for an unknown type or interval.
 fn extent(query: &PointsQuery, now: UnixNanos) -> Option<QueryExtent> {
     let data_type = DataType::find(&query.data_type)?;
     let interval = query.interval.as_deref().and_then(Interval::find)?;

@@ -14,11 +14,11 @@ struct Coin {
     /// Prices at the beginning of the years from 2015 to 2026, USD.
     years: Years,
     yearly_deviation: f64,
-    /// Part of the variance that is the whole market's.
+    /// Part of the variance that comes from the whole market.
     common: f64,
     /// USD traded in a day over all venues at the last of the years' prices.
     turnover: f64,
-    /// Decimals of a price: a tick is below a thousandth of the lowest.
+    /// Decimals of a price: a tick is below a thousandth of the lowest price.
     decimals: i32,
 }
 
@@ -120,7 +120,7 @@ const MARKET: u64 = 0x4d41_524b;
 
 struct DemoVenue {
     name: &'static str,
-    /// Share of the turnover; all of them are 1 together.
+    /// Share of the turnover; all shares sum to 1.
     share: f64,
     /// Mean distance to the common price, in hundredths of a percent.
     premium: f64,
@@ -159,7 +159,7 @@ fn dashed(coin: &str) -> String {
     format!("{coin}-USDT")
 }
 
-/// The demo's parameters of a market.
+/// Parameters of a market.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct MarketTraits {
     /// Path of the coin, common to its venues.
@@ -174,7 +174,7 @@ pub(in crate::market) struct MarketTraits {
     pub amount_decimals: i32,
     /// Mean coin traded in a minute.
     pub minute_amount: f64,
-    /// Minutes between settlements of the funding; 0 for a market without.
+    /// Minutes between settlements of the funding; 0 for a market without funding.
     pub settlement: i64,
 }
 

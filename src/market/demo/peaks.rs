@@ -81,8 +81,8 @@ impl Peaks {
 }
 
 impl Path {
-    /// The minutes of a window, for [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
-    /// most, in deviations of its change.
+    /// The minutes of a window, for [`Path::highest`]. `within` is the largest distance of a minute's price beyond its ends, in
+    /// deviations of its change.
     pub(in crate::market) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
         let mut peaks =
             Peaks { within, reaches: reaches(within), window: first..end, left: BinaryHeap::new(), found: Vec::new() };
@@ -95,8 +95,8 @@ impl Path {
     }
 
     /// The highest price in `minutes`, which `peaks` must have. `high` gives the highest price of a minute, `None` for
-    /// one without trades; it is called only for minutes that may have the highest. `above` gives the most that a
-    /// market's price is for a common price. `None` if nothing is above `floor`.
+    /// one without trades; it is called only for minutes that may have the highest. `above` gives the highest
+    /// price of a market for a common price. `None` if nothing is above `floor`.
     pub(in crate::market) fn highest(
         &self,
         peaks: &mut Peaks,

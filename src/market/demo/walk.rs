@@ -115,8 +115,8 @@ impl PriceWalk {
     }
 }
 
-/// How far a walk goes beyond the ends of a stretch of 2^bits minutes at most, by bits, in roots of the stretch's variance.
-/// `minute` is that of a single minute.
+/// Largest distance of a walk beyond the ends of a stretch of 2^bits minutes, by bits, in roots of the stretch's variance.
+/// `minute` is the distance for a single minute.
 pub(in crate::market) fn reaches(minute: f64) -> [f64; KNOT_BITS as usize + 1] {
     let mut reaches = [minute * *MOST_SWING; KNOT_BITS as usize + 1];
     for bits in 1..reaches.len() {

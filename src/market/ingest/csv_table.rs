@@ -1,5 +1,5 @@
-//! Tables: CSV files of the package's own layouts, which people write with spreadsheets and data frames. Fields may be
-//! quoted, columns come in any order, and those that may be left out may.
+//! Tables: CSV files of the package's own layouts, written with spreadsheets and data frames. Fields may be quoted, columns
+//! may have any order, and optional ones may be missing.
 
 use csv::ByteRecord;
 

@@ -1,6 +1,6 @@
 //! Faults of rows.
 
-/// Why a row is left out: the column, and how to fix it. In a box, because most rows have none.
+/// Reason why a row is left out: the column, and how to fix it. Boxed, because most rows have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct RowFault(Box<(String, String)>);
 
@@ -10,7 +10,7 @@ impl RowFault {
         Self(Box::new((column.into(), what.into())))
     }
 
-    /// Column and what is wrong.
+    /// The column and the problem.
     pub(in crate::market) fn into_parts(self) -> (String, String) {
         *self.0
     }

@@ -175,8 +175,8 @@ impl Lines {
         Ok(Self { source: Prefetcher::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
 
-    /// The lines of a block of which none is read yet but the header: their bytes, their fields' places, and the first
-    /// line. `None` when the next line is in a block that is partly read, and at the end of the file.
+    /// The lines of a block that is not read yet, except for the header: bytes, places of the fields, and the first line. `None`
+    /// if the next line is in a partly read block, and at the end of the file.
     pub(in crate::market) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
         let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
         Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))

@@ -12,7 +12,7 @@ pub(in crate::market) const MOST_PROBLEMS: usize = 1_000;
 pub struct Problem {
     /// The file or folder.
     pub file: String,
-    /// Line in the file, the header being line 1; 0 when it is the file as a whole.
+    /// Line in the file, the header being line 1; 0 for the file as a whole.
     pub line: u64,
     /// The problem, and how to fix it.
     pub what: String,
@@ -31,7 +31,7 @@ pub struct IngestReport {
     pub rows: usize,
     /// Rows and files that were left out.
     pub problems: Vec<Problem>,
-    /// Whether the ingest was ended before it had seen every file.
+    /// Whether the ingest ended before the last file.
     pub interrupted: bool,
 }
 

@@ -58,7 +58,7 @@ struct RowLayout {
     times: Range<i64>,
 }
 
-/// Why a file cannot be read further, and at which line.
+/// Reason why a file cannot be read further, and the line.
 pub(in crate::market) struct BrokenFile {
     pub line: u64,
     pub what: String,
@@ -70,8 +70,8 @@ pub(in crate::market) struct DumpRow<'a> {
     layout: &'a RowLayout,
 }
 
-/// The rows of a block, of which none is read yet, all as wide as the header. Columns that are read at once equal the
-/// values of the single rows; a column for which that is not possible is read row by row.
+/// The rows of a block before the first is read, all as wide as the header. Columns read at once give the same values as
+/// single rows; other columns must be read row by row.
 pub(in crate::market) struct RowBlock<'a> {
     text: &'a [u8],
     fields: &'a mut Delimited,
@@ -178,7 +178,7 @@ impl<'a> DumpRow<'a> {
         self.line.number
     }
 
-    /// Whether this is no row but one of very many empty lines, of which one is returned now and then.
+    /// Whether this is an empty line: among very many of them, one is returned now and then.
     pub(in crate::market) fn is_empty(&self) -> bool {
         self.line.begin == self.line.end
     }

@@ -8,7 +8,7 @@ use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{BrokenFile, DumpRow, DumpRows, RowBlock, fingerprint};
 use crate::market::store::origin::DumpOrigin;
 
-/// Rows between two checks of whether to go on: many checks a second, at no cost for each row.
+/// Rows between two calls of `keep_going`: many calls a second, at no cost for each row.
 const PATIENCE: usize = 1 << 15;
 
 /// The store, and the rules of an ingest.
@@ -76,7 +76,7 @@ impl IngestTask<'_> {
         }
     }
 
-    /// Whether the file must be read: the store holds another one in its place, or none.
+    /// Whether the file must be read: the store has no file or another one in its place.
     pub(in crate::market) fn is_new(&mut self, stored: Option<DumpOrigin>, fingerprint: &str) -> bool {
         let Some(stored) = stored else { return true };
         if stored.fingerprint == fingerprint {

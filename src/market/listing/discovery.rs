@@ -3,9 +3,8 @@
 //!
 //! A market is available from its first event on, and serves a type from that type's first event on.
 //!
-//! Filters are "or" within a parameter and "and" between parameters; a value that nothing has gives an empty list. With
-//! `type`, a market counts when it serves one of the types. Several markets give their distinct block sizes, ascending; none
-//! with a price gives `[0]`.
+//! Filters are "or" within a parameter and "and" between parameters; an unknown value gives an empty list. `type` selects
+//! markets that serve one of the types. Several markets give their distinct block sizes, ascending; `[0]` if none has a price.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +63,7 @@ enum ListKind<'a> {
     Token,
 }
 
-/// One of them by its names; empty where it has none.
+/// A market, option summary or token by its names; empty if it has none.
 struct ListEntry<'a> {
     exchange: &'a str,
     category: &'a str,

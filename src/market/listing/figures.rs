@@ -39,7 +39,7 @@ struct TradedFigures {
     open: Option<f64>,
     close: Option<f64>,
     amount: f64,
-    /// USD; `None` where a rate is missing.
+    /// USD; `None` if a rate is missing.
     worth: Option<f64>,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Figures<'a> {
         Ok(row.entry)
     }
 
-    /// USD traded in 24 hours; `None` where it is unknown.
+    /// USD traded in 24 hours; `None` if unknown.
     pub(in crate::market) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
         if let Some(known) = self.volumes.get(&market) {
             return Ok(*known);
@@ -120,7 +120,7 @@ impl<'a> Figures<'a> {
 
     /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
     pub(in crate::market) fn distance_to_peak(&mut self, row: &OrderedEntry) -> Result<Option<f64>, MarketError> {
-        // A probability has no peak to be measured by: it ends at 0 or 1.
+        // A probability has no peak to measure from: it ends at 0 or 1.
         let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
         if let Some(known) = self.from_peak.get(&market) {
             return Ok(*known);
@@ -203,7 +203,7 @@ impl<'a> Figures<'a> {
         Ok(trades.bar_before(market, UnixSecond(self.second() + 1), self.now)?.map(|bar| bar.close))
     }
 
-    /// The bar of a window. In one piece: sums of its days may differ in the last digit.
+    /// The bar of a window, read at once: sums by day may differ in the last digit.
     fn span(&self, market: usize, window: Window) -> Result<Option<Bar>, SourceError> {
         self.source.of::<dyn TradeFeed>()?.span(market, window, self.now)
     }

@@ -1,7 +1,7 @@
 //! The market listing (service.md 2.4 and 4.2, supplement 5).
 //!
-//! Every figure is of the events up to now. A market is listed from its first event on; with `type`, it counts when there
-//! has been an event of one of the types.
+//! All figures are of events up to now. A market is listed from its first event on; with `type`, from the first event of one
+//! of the types on.
 
 use super::figures::Figures;
 use super::order;

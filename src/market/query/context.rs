@@ -60,7 +60,7 @@ impl<'a> QueryContext<'a> {
     /// # Errors
     /// As [`Self::new`].
     pub(in crate::market) fn check_kinds(&self) -> Result<(), ParamError> {
-        // Looking the markets up is most of the work of a check.
+        // The lookup of the markets is most of the work of a check.
         if self.is_together() { check_kinds(self, &self.select()) } else { Ok(()) }
     }
 
@@ -73,7 +73,7 @@ impl<'a> QueryContext<'a> {
         }
     }
 
-    /// Brings the data of a market to the unit that the query asks for.
+    /// The converter of a market to the unit of the query.
     pub(in crate::market) fn converter(&self, market: usize) -> Converter<'a> {
         Converter::new(self.source, market, self.query.usd, self.buckets.now)
     }
@@ -137,7 +137,7 @@ impl<'a> QueryContext<'a> {
         self.query.group_by.is_some() || self.is_of_coin()
     }
 
-    /// Whether the type adds its markets up without being asked to.
+    /// Whether the type always adds its markets up.
     fn is_of_coin(&self) -> bool {
         self.spec.selection == Selection::CoinOnly
     }
@@ -179,7 +179,7 @@ fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
     })
 }
 
-/// The first of some kinds and one that is unlike it.
+/// The first of some kinds, and one that differs from it.
 fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
     let first = kinds.next()?;
     kinds.find(|kind| *kind != first).map(|other| (first, other))

@@ -17,7 +17,7 @@ use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
 
-/// Minutes for which a price is a rate; the volume that chooses between markets is of the same time.
+/// Largest age of a rate, in minutes; also the time of the volume that chooses between markets.
 const OLDEST: i64 = MINUTES_PER_DAY;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
@@ -117,7 +117,7 @@ impl<'a> Converter<'a> {
         }))
     }
 
-    /// In USD, amounts of candles are only the weights of a mean over markets: those count coins.
+    /// Sets the amounts of candles to coins: in USD, they are only the weights of a mean over markets.
     pub(in crate::market) fn weigh_by_coins(&self, bars: &mut [Bar]) {
         if let QuoteUnit::Contracts(_) = self.unit {
             for bar in bars {
@@ -271,8 +271,8 @@ impl RateMarket {
         (last.start.0 > minute.0 - OLDEST).then_some(last.close)
     }
 
-    /// USD traded in the 24 hours that end with a minute of the day that is read. The sums are those of whole days, so
-    /// that they are the same to the last bit, whatever was asked.
+    /// USD traded in the 24 hours that end with a minute of the day that is read. Computed from sums of whole
+    /// days, so that it is the same to the last bit for every query.
     fn traded(&self, minute: UnixMinute) -> f64 {
         let traded = |minute: Option<&RateMinute>| minute.map_or(0.0, |minute| minute.traded);
         let before = traded(self.yesterday.last()) - traded(up_to(&self.yesterday, UnixMinute(minute.0 - OLDEST)));

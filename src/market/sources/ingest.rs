@@ -4,7 +4,7 @@
 //! in any order. KIND is `trades`, `incremental_book_L2`, `book_snapshot_25`, `book_snapshot_5`, `liquidations`,
 //! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Tables of the
 //! package's own layouts lie as `KIND/NAME.csv` or `KIND/FOLDER/NAME.csv`, gzip or not; KIND is `token_supply`, `markets` or
-//! `positions`. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
+//! `positions`. A bad row is reported and left out; a file that is cut off is reported and not stored.
 
 #[cfg(test)]
 mod tests;
@@ -24,15 +24,15 @@ use crate::market::store::stale_files::sweep;
 use crate::market::subjects::{SUBJECTS, datasets};
 use crate::protocol::dump::RECORDING;
 
-/// The folders of dumps, in the order in which they are read: by name, but those of one group one after the other.
+/// The folders of dumps in reading order: by name, but the folders of a group one after the other.
 fn dump_folders() -> Vec<DumpFolder> {
     let mut groups: Vec<&[DumpFolder]> = SUBJECTS.iter().flat_map(|subject| subject.dumps.iter().copied()).collect();
     groups.sort_by_key(|group| group.first().map(|(name, _)| *name));
     groups.concat()
 }
 
-/// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
-/// store.
+/// Refuses a store in the folder of dumps or below it, because the next ingest would read its files as dumps, and dumps below
+/// the store.
 fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
     // The store need not be there yet: the nearest folder above it is.
     let real = |path: &Path| {
@@ -56,7 +56,7 @@ fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
     Err(MarketError::Internal(format!("{}: {problem}; give the store a folder of its own", store.display())))
 }
 
-/// An ingest: which dumps, into which store, by which rules.
+/// An ingest of dumps into a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Ingest<'a> {
     dumps: &'a Path,
@@ -64,7 +64,7 @@ pub struct Ingest<'a> {
     allow_fewer_rows: bool,
 }
 
-/// [`Ingest::run`] by the usual rules.
+/// [`Ingest::run`] with default rules.
 ///
 /// # Errors
 /// As there.
@@ -73,13 +73,12 @@ pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Resu
 }
 
 impl<'a> Ingest<'a> {
-    /// Every dump below `dumps` into the store at `store`.
+    /// An ingest of all dumps below `dumps` into the store at `store`.
     pub fn new(dumps: &'a Path, store: &'a Path) -> Self {
         Self { dumps, store, allow_fewer_rows: false }
     }
 
-    /// Whether a dump file may take the place of one with more good rows. Without it such a file is a problem in the report,
-    /// and the store keeps what it has.
+    /// Sets whether a dump file may replace one with more good rows. By default such a file is reported and not stored.
     #[must_use]
     pub fn allow_fewer_rows(self, allow: bool) -> Self {
         Self { allow_fewer_rows: allow, ..self }
@@ -96,13 +95,13 @@ impl<'a> Ingest<'a> {
     /// killed ingest left an hour ago or more are removed.
     ///
     /// # Errors
-    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
-    /// environment names a kernel that is not there; a link in the store, which follows none. Bad data is no error: it is in the report.
+    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written or has
+    /// a link in it, or the environment names an unknown kernel. Bad data is no error: it is in the report.
     pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
         self.run_with_notices(keep_going, &|_| ())
     }
 
-    /// As [`Self::run`]; `notice` gets a sentence when it has to wait, until another ingest into the store has ended.
+    /// As [`Self::run`]; `notice` gets a sentence before a wait for another ingest into the store.
     ///
     /// # Errors
     /// As there.

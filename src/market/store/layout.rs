@@ -163,7 +163,7 @@ pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<St
 /// Longest name of a folder on all usual file systems, bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Why a name cannot be that of a folder `KEY=name` of a store; `None` when it can.
+/// Reason why a name is unfit for a folder `KEY=name` of a store; `None` if it is fit.
 pub(in crate::market) fn unfit(name: &str) -> Option<String> {
     let (length, most) = (encode(name).len(), LONGEST_NAME - "exchange=".len());
     let reason = "characters other than letters, digits, '-', '_' and '.' take three bytes each";
@@ -171,7 +171,7 @@ pub(in crate::market) fn unfit(name: &str) -> Option<String> {
         .then(|| format!("takes {length} bytes in a store, at most {most} fit ({reason}); give it a shorter name"))
 }
 
-/// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
+/// All folders of a store's datasets that may hold files.
 pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathBuf> {
     let datasets = datasets.iter().map(|dataset| root.join(dataset.name()));
     let is_folder = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());

@@ -11,7 +11,7 @@ use crate::market::raw::{Feed, Feeds, RawData, SourceError};
 /// Storage of a kind of raw data of the markets.
 #[derive(Clone, Copy)]
 pub(in crate::market) struct StoredKind {
-    /// The dataset of its minutes: each day with such a file has data of the kind.
+    /// Dataset of its minutes: a day with such a file has data of the kind.
     pub(in crate::market) minutes: Dataset,
     /// Whether a file of the minutes has the kind, if it may have another one instead.
     pub(in crate::market) has_kind: fn(&Path) -> bool,
@@ -24,7 +24,7 @@ impl StoredKind {
     }
 }
 
-/// Raw data of a store's markets by their first events.
+/// Lookup of first events in a store.
 pub(in crate::market) trait FirstEvents: Send + Sync {
     /// The moment of the first event of a kind in a day's file.
     fn first_of(&self, market: usize, kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError>;

@@ -15,7 +15,7 @@ pub(in crate::market) type Days = [Vec<UnixDay>; RawData::ALL.len()];
 pub(in crate::market) struct Partitions {
     root: PathBuf,
     pub(in crate::market) instruments: Vec<Instrument>,
-    /// By market.
+    /// Days by market.
     days: Vec<Days>,
 }
 

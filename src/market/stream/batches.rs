@@ -1,4 +1,4 @@
-//! Channels that add trades up: candles of a short interval and one side, and the volume profile of the minute under way.
+//! Channels that add trades up: candles of a short interval and one side, and the volume profile of the forming minute.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::market::raw::{Bar, Source, Trade, TradeFeed};
 use crate::protocol::stream::{Payload, StreamSeries};
 
 /// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
-/// `/v1/points`, prices are those of the side's own trades: the series is of the aggressor.
+/// `/v1/points`, prices come from the trades of that side only.
 pub(in crate::market) fn trade_batches(
     source: &dyn Source,
     market: usize,
@@ -46,7 +46,7 @@ pub(in crate::market) fn trade_batches(
     Ok(())
 }
 
-/// The volume profile of a minute under way.
+/// Volume profile of the forming minute.
 struct MinuteProfile {
     size: f64,
     step: DecimalStep,

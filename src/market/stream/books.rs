@@ -14,8 +14,8 @@ use crate::protocol::stream::Payload;
 /// Largest age of a book's last event, seconds: a book that was silent for a day is no longer shown.
 const CARRIED: i64 = SECONDS_PER_DAY;
 
-/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one sent before, as the heatmap of
-/// `/v1/points` shows it; the first in any case.
+/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick, if it differs from the last one sent, in the form of the heatmap of
+/// `/v1/points`.
 pub(in crate::market) fn snapshots(
     source: &dyn Source,
     market: usize,

@@ -1,4 +1,4 @@
-//! The channels of a market: to begin one, and what is sent on each kind.
+//! Channels of a market: subscriptions, and the events of each kind of channel.
 
 use super::batches::{trade_batches, volume_profiles};
 use super::books::snapshots;
@@ -13,7 +13,7 @@ use crate::protocol::ParamError;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 
-/// Frequency of a channel that names none.
+/// Default frequency of a channel.
 const USUAL_FREQUENCY: i64 = SECOND;
 
 impl Market {
@@ -45,8 +45,8 @@ impl Market {
         })
     }
 
-    /// The events of a subscription from where it stands up to `until` (exclusive), in time order. The
-    /// subscription then stands there.
+    /// The events of a subscription that are not produced yet, up to `until` (exclusive), in time order. They then count as
+    /// produced.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the data cannot be read.
@@ -55,7 +55,7 @@ impl Market {
         if until <= subscription.from {
             return Ok(events);
         }
-        // The source may have been opened anew since, and have other markets.
+        // The source may have been opened again, with other markets.
         let channel = &subscription.channel;
         let market = self.source().instruments().iter().position(|row| is_meant(row, channel));
         if let Some(market) = market {

@@ -9,8 +9,8 @@ use crate::market::raw::{LiquidationFeed, Source, Ticker, TickerFeed, TickerFiel
 use crate::market::subjects::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
-/// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
-/// has the same name whenever and to whomever it is sent, and no two of a source have the same.
+/// Makes identifiers of events: nanosecond, place of the market, and place among the events of that nanosecond. So an event
+/// has the same identifier in all connections, and identifiers of a source are unique.
 struct Namer {
     market: usize,
     time: UnixNanos,

@@ -1,4 +1,4 @@
-//! Subscriptions: which events of which market, and up to when they were produced.
+//! Subscriptions to the events of a market.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, Stream
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
-    /// When it is known; the order of the stream.
+    /// The moment from which it is known; the order of the stream.
     pub at: UnixNanos,
     /// The point that is sent.
     pub point: StreamPoint,
 }
 
-/// A channel being sent.
+/// A subscription: a channel, and the progress of its events.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     pub(in crate::market) channel: Channel,
