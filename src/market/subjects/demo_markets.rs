@@ -1,6 +1,5 @@
-//! The demo's markets: first those of the coins, then the prediction markets, each of which has its own list of trades.
-//! Raw data that both have are answered here; those that only coins' markets have, and data of no market, are feeds in
-//! the folders of their subjects.
+//! The demo's markets: first the markets of coins, then the prediction markets, each with its own list of trades. Raw data of
+//! both kinds is served here; raw data of coins only, and data of no market, by feeds in the folders of their subjects.
 
 use std::sync::Arc;
 
@@ -65,8 +64,7 @@ impl DemoMarkets {
         self.event(market).map(|event| self.venue.tape(event))
     }
 
-    /// The moment of the first event that a data type of a market is made of. Of a kind of raw data that is not named here there is
-    /// some from the market's beginning on.
+    /// The first event of a market's raw data for a data type. Kinds of raw data that are not named here start with the market.
     pub(in crate::market) fn first_event(&self, market: usize, data_type: DataType) -> Option<UnixNanos> {
         let instrument = &self.instruments[market];
         if !instrument.raw_data.serve(data_type) {

@@ -44,13 +44,13 @@ pub(in crate::market) fn liquidations(
     });
 }
 
-/// How far the price moves in a minute of a block without liquidations, as a fraction.
+/// Largest move of the price in a minute of a block without liquidations, as a fraction.
 fn usual_run(traits: &MarketTraits, block: &PathBlock) -> f64 {
     USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 
-/// How far the price moves in a minute without liquidations, in deviations of the change in the minutes around: the
-/// calmer the market, the higher the leverage.
+/// Largest move of the price in a minute without liquidations, in deviations of the minutes around it: the calmer the
+/// market, the higher the leverage.
 const USUAL_RUN: f64 = 1.2;
 
 /// The liquidations of a minute, as [`Coins`] visits them.

@@ -7,8 +7,8 @@ use crate::market::subjects::profiles::events::EventKind;
 use crate::market::subjects::profiles::volume::{VolumeProfile, profiles};
 
 /// `VENUE_LIQUIDATION_AGG`: one series over all markets. Per bucket with liquidations, pairs of price and volume of both
-/// sides, ascending. Levels are cut as in a volume profile. Of a bucket with more levels than the query wants, those nearest
-/// to its last liquidation are kept (the lower one of two that are equally near).
+/// sides, ascending. Levels are cut as in a volume profile. A bucket with more levels than the query
+/// wants keeps those nearest to its last liquidation (the lower of two equally near ones).
 ///
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.

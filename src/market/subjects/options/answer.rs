@@ -57,7 +57,7 @@ pub(in crate::market) fn check(context: &QueryContext<'_>) -> Result<(), MarketE
     checked(context).map(drop)
 }
 
-/// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.
+/// Exchange, coin, symbol and tenor of a query that has all of them without contradiction.
 fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str, &'a str)), MarketError> {
     let (query, spec) = (context.query, context.spec);
     let known = context.source.of::<dyn OptionFeed>()?.option_summaries();

@@ -19,8 +19,8 @@ const SYMBOL: &str = "OPTIONS";
 const COLUMNS: [&str; 8] =
     ["symbol", "timestamp", "type", "strike_price", "expiration", "mark_iv", "underlying_price", "delta"];
 
-/// Minutes by which readings are delayed: dumps are in order of arrival, and only nearly in order of time. A quote
-/// that is later still counts from the next reading on.
+/// Minutes by which readings are delayed: dumps are in order of arrival, and only nearly in order of time. Later quotes
+/// count from the next reading on.
 const LATE: i64 = 5;
 
 const MINUTE: i64 = 60 * SECOND;
@@ -54,7 +54,7 @@ pub(in crate::market) fn ingest_file(
     Ok(store::write(task.store, exchange, SYMBOL, day, &readings, &task.origin(&hash))?)
 }
 
-/// The root of the symbol, the option, and its quote; without one where the row has no volatility.
+/// Root of the symbol, option, and quote; no quote if the row has no volatility.
 fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), RowFault> {
     let symbol = row.text(0)?;
     let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);

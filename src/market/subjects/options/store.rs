@@ -23,7 +23,7 @@ use crate::protocol::discovery::TENORS;
 /// The dataset of the summaries.
 pub(in crate::market) const MINUTES: Dataset = Dataset::new("option_summaries_1m");
 
-/// Metadata key: which summaries a day's file holds, so that opening a store reads no rows.
+/// Metadata key: the summaries of a day's file, so that opening a store reads no rows.
 const SUMMARIES: &str = "marketpoints.option_summaries";
 /// Day files kept decoded: half a megabyte each for some ten underlyings.
 const KEPT_DAYS: usize = 64;
@@ -31,7 +31,7 @@ const KEPT_DAYS: usize = 64;
 /// A chain's reading of one tenor at a minute.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::market) struct OptionReading {
-    /// When.
+    /// Minute of the reading.
     pub minute: UnixMinute,
     /// The prefix of the options' symbols: `BTC`, `SOL_USDC`.
     pub root: String,

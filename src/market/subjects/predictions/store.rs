@@ -16,7 +16,7 @@ use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
 /// One row about a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct MarketRow {
-    /// From when on it is valid; `NO_TIME` if the row has none.
+    /// Start of its validity; `NO_TIME` if the row has none.
     pub time: UnixNanos,
     /// Its identity.
     pub event: PredictionEvent,
@@ -36,9 +36,9 @@ pub(in crate::market) struct MarketRow {
     pub price: f64,
     /// Price step of an order.
     pub tick: f64,
-    /// The prices before, as a list.
+    /// Earlier prices, as a list.
     pub prices: String,
-    /// The figures that the row reports, which are not computed.
+    /// Figures that are taken from the row, not computed.
     pub figures: PredictionFigures,
 }
 
@@ -138,7 +138,7 @@ pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow
 /// The prediction venue of a store.
 pub(in crate::market) struct Predictions {
     table: Arc<PositionTable>,
-    /// By market: its rows, in order of time.
+    /// The rows of each market, in order of time.
     states: Vec<Vec<MarketRow>>,
 }
 

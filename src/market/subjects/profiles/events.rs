@@ -1,4 +1,4 @@
-//! Events as profiles count them, trades or liquidations: in coin, or in USD with their prices converted as candles' are.
+//! Events of profiles, trades or liquidations: in coin, or in USD with converted prices, as in candles.
 
 use std::collections::BTreeMap;
 
@@ -61,8 +61,8 @@ impl EventReader<'_> {
         Ok(())
     }
 
-    /// The server's steps by session start, as far as they must be known beforehand: with several markets, the first
-    /// event of a session may be of any of them. With one, its first event is known when it is visited.
+    /// The server's steps by session start. With several markets they are computed beforehand, because any market may have
+    /// the first event of a session; with one market, the first visited event gives the step.
     pub(in crate::market) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
@@ -123,7 +123,7 @@ impl EventReader<'_> {
     }
 }
 
-/// The converted value, or why there is none.
+/// The converted value, or the reason why there is none.
 fn converted<T>(outcome: Result<Result<T, NoRate>, SourceError>) -> Result<T, MarketError> {
     Ok(outcome??)
 }

@@ -1,5 +1,5 @@
-//! Market profiles (`TPO_AGG`, service.md 2.3): which price levels each block of time visited. The rules are in the
-//! documentation of the folder's module.
+//! Market profiles (`TPO_AGG`, service.md 2.3): the price levels that each block of time visited. The module of the folder
+//! documents the rules.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::market::raw::{CancelFlag, CancellableSource};
 use crate::protocol::grid::USUAL_BLOCK_MINUTES;
 use crate::protocol::{BucketGrid, ParamError};
 
-/// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
+/// Most time-price opportunities of one series: a step of a billionth would need more than the memory.
 const MOST_TPOS: u64 = 10_000_000;
 
 /// The parameters of a TPO query beside its markets.

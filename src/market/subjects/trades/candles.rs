@@ -1,5 +1,4 @@
-//! Minute bars → candles of any interval, their transforms, and their columns (service.md 2.3; supplement 4; design,
-//! "Rules of the local service").
+//! Minute bars → candles of any interval, their transforms, and their columns (service.md 2.3; supplement 4).
 
 use std::collections::BTreeMap;
 
@@ -35,7 +34,7 @@ fn answer(context: &QueryContext<'_>, sides: &[VolumeSide]) -> Result<Vec<Series
     for group in context.groups() {
         let mut bars = bars(context, group, &context.buckets)??;
         if context.query.gapfill {
-            // After the sum: where one of its markets did not trade, the others make the bucket.
+            // After the sum: if one market did not trade in a bucket, the others make it.
             bars = gapfill(&bars, close_before(context, group)?, &context.buckets);
         }
         all.extend(sides.iter().map(|side| series(context.identity(group), &bars, *side, context.query.usd)));

@@ -163,7 +163,7 @@ impl CoinTrades {
 
     /// The last minute bar that starts before `before`.
     pub(in crate::market) fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Option<Bar> {
-        // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
+        // Every minute of a coin's market has trades, so the first step finds one; the bound stops at the market's first minute.
         minutes(Window { from: before.0 - 3_600, to: before.0 }, now)
             .rev()
             .find_map(|minute| self.bar(market, UnixMinute(minute), now))
@@ -197,7 +197,7 @@ impl CoinTrades {
         highest(traits, &mut peaks, first..end, floor, high)
     }
 
-    /// The moment of the first trade of a market; a book stands from then on.
+    /// The first trade of a market, and the start of its book.
     pub(in crate::market) fn first(&self, market: usize) -> Option<UnixNanos> {
         let mut minutes = minutes(Window::between(BEGIN, BEGIN.plus(60)), UnixNanos(i64::MAX));
         minutes.find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX))).map(|bar| bar.first)

@@ -82,7 +82,7 @@ impl TradeColumns {
         ]
     }
 
-    /// No trades, in the memory of a table that is written: fresh pages for each group would cost as much as packing it.
+    /// No trades, in the memory of a written table: new pages for each group would cost as much as packing it.
     pub(in crate::market) fn emptied(table: Table) -> Self {
         let mut emptied = Self::default();
         for (name, column) in table {
@@ -125,7 +125,7 @@ pub(in crate::market) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceEr
     trades_of(FileColumns::read(path)?)
 }
 
-/// The trades of a file whose times lie in `[from, to)`; of the rest as little is read as possible.
+/// The trades of a file whose times lie in `[from, to)`; reads as little else as possible.
 pub(in crate::market) fn read_trades_within(
     path: &Path,
     from: UnixNanos,

@@ -91,8 +91,8 @@ impl Overlap {
         hashes.collect::<Vec<_>>().join(",")
     }
 
-    /// The trades, which are in time order, without those that a neighbour has. Of several equal trades as many are
-    /// left out as the neighbour has.
+    /// The trades, which are in time order, without those that a neighbour has. Of several equal trades, as
+    /// many are left out as the neighbour has.
     pub(in crate::market) fn new_among<'a>(&mut self, trades: &'a [Trade]) -> Cow<'a, [Trade]> {
         let (Some(first), Some(last)) = (trades.first(), trades.last()) else { return Cow::Borrowed(trades) };
         if self.neighbours.iter().all(|other| last.time < other.first || other.last < first.time) {

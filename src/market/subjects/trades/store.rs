@@ -19,7 +19,7 @@ const KEPT_EVENT_DAYS: usize = 8;
 /// Days' highest prices kept: some numbers each.
 const KEPT_PEAKS: usize = 200_000;
 
-/// Events of the form of trades of a store's markets, and their minute bars.
+/// Trades or liquidations of a store's markets, and their minute bars.
 struct StoredTrades {
     partitions: Arc<Partitions>,
     kind: RawData,
@@ -30,7 +30,7 @@ struct StoredTrades {
     peaks: Cache<(usize, UnixDay), Option<Peak>>,
 }
 
-/// The highest price of a file's events, and when they were.
+/// The highest price of a file's events, and the time of the events.
 #[derive(Debug, Clone, Copy)]
 struct Peak {
     high: f64,

@@ -1,7 +1,7 @@
 //! An option chain → implied volatility at the money and 25-delta skew at constant maturities.
 //!
-//! The state is the last quote of each option. A reading at a moment uses the quotes of the [`FRESH`] time before it, and
-//! of each only the mark volatility, the delta and the price of the underlying future that came with it.
+//! The state is the last quote of each option. A reading at a moment uses the quotes of the last [`FRESH`] seconds: mark
+//! volatility, delta and the price of the underlying future in the same row.
 //!
 //! **Each expiry by itself.** The forward is the underlying price of the newest quote of the expiry. At each strike the
 //! out-of-the-money option counts (the put below the forward, the call at or above it), or the other if that has
@@ -12,8 +12,8 @@
 //!
 //! **Between expiries** total variance (volatility² × time) is linear in time from the last expiry with a value at or
 //! before the tenor to the first at or after it. Volatility in between is thus free of calendar arbitrage whenever the two
-//! expiries are. Each wing is interpolated to the tenor separately, then the skew is put less call. Where expiries do
-//! not enclose a tenor it has no reading.
+//! expiries are. Each wing is interpolated to the tenor separately, then the skew is put less call. A tenor that expiries
+//! do not enclose has no reading.
 
 mod quote;
 mod smile;

@@ -49,7 +49,7 @@ impl RandomDraws {
         (1.1 * self.normal().abs()).exp() as i64
     }
 
-    /// A count of an event that is rare.
+    /// A count of a rare event.
     fn rare(&mut self, chance: f64) -> i64 {
         if self.uniform() < chance { self.count() } else { 0 }
     }
@@ -58,7 +58,7 @@ impl RandomDraws {
 /// Sale, merge or redemption that ends a position, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct PositionExit {
-    /// When.
+    /// Time of the exit.
     pub(in crate::market) at: UnixSecond,
     /// Tokens sold, merged or redeemed.
     pub(in crate::market) size: f64,
@@ -128,14 +128,13 @@ impl PositionHistory {
 pub(in crate::market) struct Traders(Vec<Trader>);
 
 impl Traders {
-    /// Five hundred of them.
     pub(in crate::market) fn new(seed: u64) -> Self {
         Self((0..WALLETS as u64).map(|wallet| trader(place(&[seed, TRADERS, wallet]))).collect())
     }
 
     /// The positions that the wallets ever take in the markets of a year. `first` says whether the first outcome of a market
     /// comes true.
-    pub(in crate::market) fn lives(
+    pub(in crate::market) fn histories(
         &self,
         events: &PredictionEvents,
         year: usize,
@@ -143,18 +142,19 @@ impl Traders {
     ) -> Vec<PositionHistory> {
         let of_year = |outcome: &usize| events.traits[events.outcomes[*outcome].event].year == year;
         let outcomes: Vec<usize> = (0..events.outcomes.len()).filter(of_year).collect();
-        let mut lives = Vec::with_capacity(POSITIONS);
+        let mut histories = Vec::with_capacity(POSITIONS);
         for (wallet, many) in spread(&self.0, year, outcomes.len()).into_iter().enumerate() {
             for outcome in choose(&self.0[wallet], &outcomes, many) {
                 let place = events.outcomes[outcome].event;
                 let (event, side, first) = (&events.traits[place], outcome % 2, first(place));
                 let price =
                     |at: UnixSecond| if side == 0 { quote(event, first, at) } else { 1.0 - quote(event, first, at) };
-                let life = life(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
-                lives.push(PositionHistory { wallet, ..life });
+                let history =
+                    history(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
+                histories.push(PositionHistory { wallet, ..history });
             }
         }
-        lives
+        histories
     }
 }
 
@@ -162,7 +162,7 @@ impl Traders {
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
     events: &PredictionEvents,
-    lives: impl Iterator<Item = &'a PositionHistory>,
+    histories: impl Iterator<Item = &'a PositionHistory>,
     now: UnixSecond,
     first: impl Fn(usize) -> bool,
 ) -> PositionTable {
@@ -174,7 +174,7 @@ pub(in crate::market) fn table<'a>(
     };
     let wallets = traders.0.iter().map(|trader| hexadecimal(trader.seed, 40)).collect();
     let outcomes = events.outcomes[..2 * opened].iter().enumerate().map(outcome).collect();
-    let positions = lives.filter_map(|life| life.position(now)).collect();
+    let positions = histories.filter_map(|history| history.position(now)).collect();
     PositionTable::new(wallets, events.events[..opened].to_vec(), outcomes, positions)
 }
 
@@ -188,8 +188,7 @@ fn trader(seed: u64) -> Trader {
     }
 }
 
-/// How many positions each wallet takes in a year: few for most, never more than there are outcomes, all of them together
-/// [`POSITIONS`].
+/// Number of positions of each wallet in a year: few for most, never more than there are outcomes, [`POSITIONS`] in total.
 fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
     let most = outcomes as f64 - 4.0;
     let mut counts: Vec<usize> = traders
@@ -224,7 +223,7 @@ fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
 
 /// A wallet's position in an outcome that pays `paid`; the caller fills in whose. `price` is that of the outcome at a
 /// second: wallets buy and sell on the market's tape.
-fn life(
+fn history(
     trader: &Trader,
     outcome: usize,
     event: &EventTraits,
@@ -299,28 +298,32 @@ mod tests {
 
     fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<PositionHistory>) {
         let (traders, events) = (Traders::new(seed), PredictionEvents::new(seed));
-        let lives = traders.lives(&events, year, first);
-        (traders, events, lives)
+        let histories = traders.histories(&events, year, first);
+        (traders, events, histories)
     }
 
     fn table_at(seed: u64, now: i64) -> PositionTable {
-        let (traders, events, lives) = year(seed, 0);
-        table(&traders, &events, lives.iter(), UnixSecond(now), first)
+        let (traders, events, histories) = year(seed, 0);
+        table(&traders, &events, histories.iter(), UnixSecond(now), first)
     }
 
     #[test]
     fn every_year_has_its_positions_and_they_are_the_same_every_time() {
-        let (_, events, lives) = year(0, 0);
+        let (_, events, histories) = year(0, 0);
         assert_eq!(events.traits.iter().filter(|event| event.year == 0).count(), 25);
         for (seed, of) in [(0, 0), (0, 3), (1, 0)] {
-            let (_, _, lives) = year(seed, of);
-            assert_eq!(lives.len(), 10_000);
-            let pairs: HashSet<_> = lives.iter().map(|life| (life.wallet, life.outcome)).collect();
+            let (_, _, histories) = year(seed, of);
+            assert_eq!(histories.len(), 10_000);
+            let pairs: HashSet<_> = histories.iter().map(|history| (history.wallet, history.outcome)).collect();
             assert_eq!(pairs.len(), 10_000, "one position for each wallet and outcome");
-            assert_eq!(lives.iter().map(|life| life.wallet).collect::<HashSet<_>>().len(), 500, "every wallet trades");
+            assert_eq!(
+                histories.iter().map(|history| history.wallet).collect::<HashSet<_>>().len(),
+                500,
+                "every wallet trades"
+            );
         }
-        assert_eq!(lives, year(0, 0).2);
-        assert_ne!(lives[0], year(1, 0).2[0]);
+        assert_eq!(histories, year(0, 0).2);
+        assert_ne!(histories[0], year(1, 0).2[0]);
         assert_ne!(table_at(0, NEW_YEAR).wallets()[0], table_at(1, NEW_YEAR).wallets()[0]);
     }
 

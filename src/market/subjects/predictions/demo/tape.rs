@@ -39,20 +39,20 @@ impl Tape {
     pub(in crate::market) fn new<'a>(
         event: EventTraits,
         first: bool,
-        lives: impl Iterator<Item = (usize, &'a PositionHistory)>,
+        histories: impl Iterator<Item = (usize, &'a PositionHistory)>,
     ) -> Self {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
-        for (side, life) in lives {
+        for (side, history) in histories {
             // Buying the second outcome is selling the first.
             let mut fill = |at: UnixSecond, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
                 fills.push(Trade { time: at.nanos(), price, amount, buy: bought == (side == 0) });
             };
-            if life.counts.buy > 0 {
-                fill(life.entered, life.size, true);
+            if history.counts.buy > 0 {
+                fill(history.entered, history.size, true);
             }
-            changes.push((life.entered, side, life.size));
-            if let Some(exit) = &life.exit {
+            changes.push((history.entered, side, history.size));
+            if let Some(exit) = &history.exit {
                 if exit.counts.sell > 0 {
                     fill(exit.at, exit.size, false);
                 }

@@ -29,7 +29,7 @@ pub(in crate::market) struct DemoPredictionVenue {
     /// Whether the first outcome of a market comes true.
     first: Vec<OnceLock<bool>>,
     /// The positions that are ever taken in a year's markets.
-    lives: Vec<OnceLock<Vec<PositionHistory>>>,
+    histories: Vec<OnceLock<Vec<PositionHistory>>>,
     tapes: Vec<OnceLock<Tape>>,
     /// Tables by how many events there had been.
     tables: Cache<usize, PositionTable>,
@@ -45,7 +45,7 @@ impl DemoPredictionVenue {
             trades,
             traders: Traders::new(seed),
             first: (0..markets).map(|_| OnceLock::new()).collect(),
-            lives: (0..years()).map(|_| OnceLock::new()).collect(),
+            histories: (0..years()).map(|_| OnceLock::new()).collect(),
             tapes: (0..markets).map(|_| OnceLock::new()).collect(),
             tables: Cache::new(KEPT_TABLES),
         }
@@ -74,13 +74,13 @@ impl DemoPredictionVenue {
     pub(in crate::market) fn tape(&self, event: usize) -> &Tape {
         self.tapes[event].get_or_init(|| {
             let traits = self.events.traits[event];
-            let lives = self.lives(traits.year).iter().filter(|life| life.outcome / 2 == event);
-            Tape::new(traits, self.comes_true(event), lives.map(|life| (life.outcome % 2, life)))
+            let histories = self.histories(traits.year).iter().filter(|history| history.outcome / 2 == event);
+            Tape::new(traits, self.comes_true(event), histories.map(|history| (history.outcome % 2, history)))
         })
     }
 
-    fn lives(&self, year: usize) -> &[PositionHistory] {
-        self.lives[year].get_or_init(|| self.traders.lives(&self.events, year, |event| self.comes_true(event)))
+    fn histories(&self, year: usize) -> &[PositionHistory] {
+        self.histories[year].get_or_init(|| self.traders.histories(&self.events, year, |event| self.comes_true(event)))
     }
 
     /// Whether the first outcome of a prediction market comes true. Candles decide the questions about prices.
@@ -121,14 +121,14 @@ impl PredictionFeed for DemoPredictionVenue {
         let now = now.second();
         let opened = self.events.traits.partition_point(|event| event.opened <= now);
         let last = self.events.traits[..opened].iter().map(|event| event.year).max();
-        let lives = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.lives(year));
-        let happened = |life: &PositionHistory| {
-            usize::from(life.entered <= now) + usize::from(life.exit.is_some_and(|exit| exit.at <= now))
+        let histories = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.histories(year));
+        let happened = |history: &PositionHistory| {
+            usize::from(history.entered <= now) + usize::from(history.exit.is_some_and(|exit| exit.at <= now))
         };
         let ended = self.events.traits.iter().filter(|event| event.ends <= now).count();
-        let count = opened + ended + lives().map(happened).sum::<usize>();
+        let count = opened + ended + histories().map(happened).sum::<usize>();
         let first = |event| self.comes_true(event);
-        Some(self.tables.made(count, || positions::table(&self.traders, &self.events, lives(), now, first)))
+        Some(self.tables.made(count, || positions::table(&self.traders, &self.events, histories(), now, first)))
     }
 
     fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {
