@@ -261,7 +261,7 @@ fn unsafe_stands_where_the_rules_say() {
 
 /// How a moment, a weight or a number of points is spelled as a bare number; their types stand in `clock/units.rs` and
 /// `protocol/units.rs`.
-const BARE: [&str; 16] = [
+const BARE: [&str; 19] = [
     "now: i64",
     "now: f64",
     "minute: i64",
@@ -275,13 +275,17 @@ const BARE: [&str; 16] = [
     "since: i64",
     "second: i64",
     "at: i64",
+    "end: i64",
+    "moment: i64",
+    "until: i64",
     "weight: u64",
     "weight: u32",
     "points: u64",
 ];
 /// Where they are bare with a reason: Python gives and takes plain numbers; the first and last pixel of a picture are no
 /// times.
-const BARE_WITH_REASON: [(&str, &str); 7] = [
+const BARE_WITH_REASON: [(&str, &str); 8] = [
+    ("bindings/archive.rs", "end: i64"),
     ("bindings/archive.rs", "start: i64"),
     ("bindings/client.rs", "now: f64"),
     ("bindings/plan.rs", "points: u64"),

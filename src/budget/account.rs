@@ -71,7 +71,7 @@ struct Flight {
     taken: UnixNanos,
 }
 
-/// What an answer said about the budget (section 8.5).
+/// Budget headers of an answer (section 8.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetHeaders {
     /// Weight per minute.
@@ -89,7 +89,7 @@ pub enum RequestOutcome {
     Answered(BudgetHeaders),
     /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
     Refused {
-        /// What its headers said.
+        /// Its budget headers.
         headers: BudgetHeaders,
         /// When to come again.
         wait: Option<Duration>,
@@ -154,7 +154,7 @@ impl Account {
     /// The request `id` of `weight` has ended.
     pub fn settle(&mut self, id: u64, weight: Weight, outcome: RequestOutcome, now: UnixNanos) {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
-        // What was forgotten meanwhile is old news.
+        // Headers of a request that was forgotten meanwhile are outdated.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
         // The minute of a forgotten one is unknown, and long over.
         let taken = flight.as_ref().map_or(UnixNanos(i64::MIN), |flight| flight.taken);
@@ -249,7 +249,7 @@ impl Account {
         }
     }
 
-    /// The same account by another clock, which says `there` when this one says `here`.
+    /// The account by another clock, which shows `there` when this one shows `here`.
     #[must_use]
     pub fn moved(mut self, here: UnixNanos, there: UnixNanos) -> Self {
         let by = there.since(here);
@@ -302,7 +302,7 @@ impl Account {
         if weight == Weight::ZERO || ahead == Weight::ZERO {
             return bucket.try_take(weight, now);
         }
-        // What can never fit is refused at once, wherever it stands in the line.
+        // A weight that can never fit is refused at once, wherever it is in the line.
         match bucket.wait(weight, now) {
             Ok(_) | Err(Refusal::Wait(_)) => {
                 Err(Refusal::Wait(bucket.refill(ahead.saturating_add(weight), now).max(NEXT_TURN)))

@@ -85,7 +85,7 @@ impl UnixNanos {
         UnixDay(self.0.div_euclid(DAY))
     }
 
-    /// So many nanoseconds later, saturating.
+    /// The moment `nanoseconds` later, saturating.
     #[must_use]
     pub const fn plus(self, nanoseconds: i64) -> Self {
         Self(self.0.saturating_add(nanoseconds))
@@ -125,7 +125,7 @@ impl UnixSecond {
         UnixMinute(self.0.div_euclid(SECONDS_PER_MINUTE))
     }
 
-    /// So many seconds later, saturating.
+    /// The second `seconds` later, saturating.
     #[must_use]
     pub const fn plus(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))

@@ -66,7 +66,7 @@ impl Window {
         Self { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
-    /// The same window as moments.
+    /// The window in nanoseconds.
     pub const fn nanos(self) -> Range<UnixNanos> {
         self.start().nanos()..self.end().nanos()
     }

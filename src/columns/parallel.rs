@@ -31,7 +31,7 @@ pub(crate) fn share<T>(threads: usize, parts: impl Iterator<Item = T> + Send, wo
     });
 }
 
-/// What some work makes of each item, in the order of the items, on so many threads.
+/// The results of `work` for each item, in the order of the items, by `threads` threads.
 pub(crate) fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let made: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
     share(threads, items.into_iter().enumerate(), |(place, item)| {

@@ -1,4 +1,4 @@
-//! What one row covers: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
+//! Time range of a row: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
 
 use super::interval::{INTERVALS, Interval};
 use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
@@ -10,11 +10,11 @@ pub struct TpoSession {
     pub name: &'static str,
     /// Name that users give.
     pub short: &'static str,
-    /// What it lasts, in a word.
+    /// Its length, in a word.
     lasts: &'static str,
 }
 
-/// What a session's name on the wire begins with.
+/// Prefix of a session's name on the wire.
 pub const SESSION_PREFIX: &str = "TPO_SESSION_";
 /// The sessions (section 4.1).
 pub const TPO_SESSIONS: [TpoSession; 3] = [

@@ -107,7 +107,7 @@ struct CalendarParts {
     date: [i64; 3],
     /// Hour, minute and second.
     time: [i64; 3],
-    /// Of a second.
+    /// Fraction of a second.
     fraction: f64,
     /// Whether the offset is behind UTC, its hours and its minutes.
     offset: (bool, i64, i64),

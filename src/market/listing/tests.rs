@@ -277,7 +277,7 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
 
 #[test]
 fn nothing_that_rows_go_by_comes_from_after_now() {
-    // The same moment in a market that goes on and in one whose clock stands still: the source is asked as of now.
+    // One moment in a running market and in one with a stopped clock: the source is asked as of `now`.
     let demo = &*DEMO;
     let query = MarketsQuery::parse("coin=LTC&pageSize=100&sortCriteria.field=PCT_FROM_ATH").unwrap();
     let (then, later) =

@@ -17,19 +17,19 @@ pub struct Parameter {
     pub wire: &'static str,
     /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
     pub argument: Option<&'static str>,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: ParameterKind,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
-    /// What a type lacks that does not read it, such as `has no tenors`; `None` where every type may read it. Which types
-    /// do, [`TypeSpec::parameters`](crate::protocol::TypeSpec::parameters) says.
+    /// Reason why other types do not read it, such as `has no tenors`; `None` if every type may read it.
+    /// [`TypeSpec::parameters`](crate::protocol::TypeSpec::parameters) lists the parameters of a type.
     pub lacking: Option<&'static str>,
     /// How a call of the client gives several of it, one for each request; `None` where a call gives one.
     pub several: Option<Several>,
 }
 
 impl Parameter {
-    /// What an argument of the client takes: the name of the parameter's kind, in the plural where a call may give several.
+    /// Kind of the client's argument: the name of the parameter's kind, in the plural if a call may give several.
     pub const fn argument_kind(&self) -> &'static str {
         match (self.several, self.kind) {
             (Some(_), ParameterKind::Text) => ParameterKind::Texts.name(),
@@ -58,8 +58,8 @@ macro_rules! parameters {
             pub extra: Vec<(String, String)>,
         }
 
-        /// What a call of the client may give several of, a request for each. The lists pair by position; a list of one goes
-        /// with every other.
+        /// Lists of arguments that a call of the client may give several of, a request for each. The lists pair by position; a
+        /// list of one goes with every other.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct RequestLists {
             $($(#[doc = concat!("`", $wire, "` of each request: ", $about)] pub $list: Vec<$one>,)?)*
@@ -145,7 +145,7 @@ macro_rules! parameters {
     };
 }
 
-/// What stands at a place of a list, or in a list of one.
+/// The value at a place of a list, or of a list of one.
 fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
     if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
 }

@@ -91,7 +91,7 @@ fn a_quote_counts_for_an_hour_and_not_before_it_came() {
     let mut one = chain(&[(7, &NEAR)]);
     assert!(one.readings(UnixNanos(AT - 1))[0].volatility.is_nan());
     let seven = |chain: &OptionChain, at: i64| {
-        // The same quotes of an expiry that is a week away at any moment.
+        // Quotes of an expiry that is always a week away.
         let moved: Vec<(Contract, Quote)> = chain
             .quotes
             .iter()
