@@ -43,7 +43,7 @@ pub(super) enum WriteMode {
     Nothing,
 }
 
-/// What was done with an answer.
+/// An answer, and its windows that were archived.
 pub(super) struct ArchivedAnswer {
     /// The requested window.
     pub(super) window: Window,

@@ -66,7 +66,7 @@ pub struct PointsRequest {
     pub(super) query: PointsQuery,
     pub(super) spec: Option<&'static TypeSpec>,
     pub(super) interval: &'static Interval,
-    /// What a row covers: a bucket of the interval, or a session.
+    /// Time range of a row: a bucket of the interval, or a session.
     grid: BucketGrid,
     start: Option<f64>,
     end: Option<f64>,

@@ -14,7 +14,7 @@ use crate::weight::{BLOCK, Demand, Slice, slices};
 /// The requests of least total weight that fetch a request's points, or, with an archive, those missing in `asked`.
 ///
 /// # Errors
-/// What cannot run within the limits.
+/// The request cannot run within the limits.
 pub(super) fn slices_of(
     request: &PointsRequest,
     asked: Option<&[Window]>,

@@ -1,4 +1,4 @@
-//! What the routes share: the caller, running a computation within its limits, errors as responses.
+//! Shared parts of the routes: the caller, running a computation within its limits, errors as responses.
 
 use std::sync::Arc;
 

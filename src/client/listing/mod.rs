@@ -93,7 +93,7 @@ impl ClientInner {
         if window.is_empty() {
             return false;
         }
-        // What the client itself refuses costs nothing either, and has its own error.
+        // A request that the client refuses costs nothing either, and has its own error.
         if self.tier.is_some_and(|tier| request.check_walls(tier, window, now).is_err()) {
             return false;
         }

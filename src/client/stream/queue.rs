@@ -13,7 +13,7 @@ use crate::client::log::{self, LogLevel, LogRecord};
 /// Most notices in the queue for the log; older ones are dropped.
 const NOTICES: usize = 64;
 
-/// What happens when the queue is full.
+/// Rule for a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
     /// Stops reading from the connection until events are taken. Nothing is lost as long as the service waits. When it
