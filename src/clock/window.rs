@@ -7,7 +7,7 @@ use super::units::{UnixNanos, UnixSecond};
 /// A half-open window in Unix seconds; for buckets, of their starts.
 ///
 /// ```
-/// use marketpoints::clock::Window;
+/// use marketpoints::clock::{UnixSecond, Window};
 ///
 /// let (day, noon) = (Window { from: 0, to: 86_400 }, Window { from: 43_200, to: 129_600 });
 /// assert_eq!(day.and(noon), Window { from: 43_200, to: 86_400 });
