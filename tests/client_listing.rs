@@ -129,13 +129,10 @@ impl TradeFeed for ShuffledTrades {
         now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        let start = now.minute().second().0;
-        let place = (market as i64 * 7 + start / 3_600 * 61) % MARKETS as i64;
-        if (from..to).contains(&start) {
-            visit(&Bar::of(
-                UnixSecond(start),
-                &Trade { time: start * SECOND, price: 100.0, amount: (1 + place) as f64, buy: true },
-            ));
+        let start = now.minute().second();
+        let place = (market as i64 * 7 + start.0 / 3_600 * 61) % MARKETS as i64;
+        if (from..to).contains(&start.0) {
+            visit(&Bar::of(start, &Trade { time: start.nanos(), price: 100.0, amount: (1 + place) as f64, buy: true }));
         }
         Ok(())
     }

@@ -58,7 +58,8 @@ fn bar(start: i64) -> Bar {
     let volume = |side: &str| wave(start) + f64::from(side.len() as u8);
     let [open, high, low, close] = ["open", "high", "low", "close"].map(|name| wave(start + name.len() as i64));
     let (buy, sell) = (volume("BUY"), volume("SELL"));
-    let (first, last) = (start * SECOND + 1, (start + 59) * SECOND);
+    let (first, last) = (UnixNanos(start * SECOND + 1), UnixNanos((start + 59) * SECOND));
+    let start = UnixSecond(start);
     Bar { start, open, high, low, close, buy, sell, buy_quote: buy * close, sell_quote: sell * close, first, last }
 }
 
@@ -87,7 +88,8 @@ impl TradeFeed for WaveFeed {
     ) -> Result<(), SourceError> {
         if market >= self.0 - MORE {
             let (start, row) = (NOW - 60, (market + MORE - self.0) as f64);
-            let trade = Trade { time: start * SECOND, price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
+            let trade =
+                Trade { time: UnixNanos(start * SECOND), price: 1e5 + row, amount: 1e6 / (1.0 + row), buy: true };
             (from..to).contains(&start).then(|| visit(&Bar::of(UnixSecond(start), &trade)));
         } else {
             (from..to.min(NOW)).filter(|second| second % 60 == 0).for_each(|start| visit(&bar(start)));

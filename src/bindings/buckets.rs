@@ -15,11 +15,11 @@ type Time = Datetime<Nanoseconds>;
 type Times<'py> = PyReadonlyArray1<'py, Time>;
 
 /// A way in which a series' time is cut: buckets of one length, or calendar months.
-#[pyclass(frozen, module = "marketpoints._engine")]
-pub(super) struct Buckets(columns::RowBuckets);
+#[pyclass(frozen, name = "Buckets", module = "marketpoints._engine")]
+pub(super) struct RowBuckets(columns::RowBuckets);
 
 #[pymethods]
-impl Buckets {
+impl RowBuckets {
     /// The buckets of a session or, without one, of an interval; an error where neither has a known length.
     #[staticmethod]
     #[pyo3(signature = (interval, session = None))]

@@ -137,14 +137,14 @@ impl Client {
     /// What is known before a query is sent: whether a list must be fetched, and a warning.
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
         let listed = self.client(py)?.listed_all(&query.0).map_err(|error| from_client(py, error))?;
-        Ok((listed.is_some(), listed.and_then(Listed::doubt)))
+        Ok((listed.is_some(), listed.and_then(Listed::warning)))
     }
 
     #[pyo3(signature = (query, now, archive = None))]
     fn look_up(&self, py: Python<'_>, query: &Query, now: f64, archive: Option<&Archive>) -> PyResult<Option<String>> {
         let future = self.ask_listing(py, query, unix_nanos(py, now)?, archive)?;
         let listed = wait(py, &self.process, future)?.map_err(|error| from_client(py, error))?;
-        Ok(listed.doubt())
+        Ok(listed.warning())
     }
 
     #[pyo3(signature = (query, now, archive = None))]
@@ -158,7 +158,7 @@ impl Client {
         let future = self.ask_listing(py, query, unix_nanos(py, now)?, archive)?;
         awaitable(py, &self.process, future, |py, listed| {
             let listed = listed.map_err(|error| from_client(py, error))?;
-            listed.doubt().into_py_any(py)
+            listed.warning().into_py_any(py)
         })
     }
 

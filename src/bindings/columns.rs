@@ -214,7 +214,7 @@ fn restored(
 
 /// The content of a pickle: identity, unknown fields of it, shape, timestamps, and name, kind and values of each
 /// column.
-type Parts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
+type PickleParts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
 
 /// Python's name of an identity field.
 pub(super) fn python_name(wire: &str) -> &str {
@@ -266,7 +266,7 @@ impl Columns {
         Self::of(py, (Arc::new(known), layout), (rows, timestamps), plain, others)
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, Parts<'py>)> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, PickleParts<'py>)> {
         let fields = PyList::empty(py);
         for (name, kind) in self.layout.get().columns() {
             let values = match *kind {

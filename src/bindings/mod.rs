@@ -41,7 +41,7 @@ mod _engine {
     #[pymodule_export]
     use super::asof::{copy_of_ascending, gather, latest_known, latest_values};
     #[pymodule_export]
-    use super::buckets::Buckets;
+    use super::buckets::RowBuckets;
     #[pymodule_export]
     use super::client::Client;
     #[pymodule_export]

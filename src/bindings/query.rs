@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 use super::errors;
 use super::failures::from_client;
 use super::times::unix_nanos;
-use crate::client::{ClientError, PointsArguments, PointsRequests, Subjects};
+use crate::client::{ClientError, PointsArguments, PointsRequests, RequestLists};
 use crate::protocol::{
     AnalyticsEndpoint, AnalyticsQuery, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier, Weight,
 };
@@ -39,9 +39,9 @@ impl Query {
         let max_weight = max_weight.map(Weight);
         let query = PointsQuery { data_type, extra, ..PointsQuery::default() };
         let mut asked = PointsArguments { query, start, end, period, include_forming, max_weight, open_window };
-        let mut subjects = Subjects::default();
-        let set = arguments.iter().try_for_each(|(argument, value)| asked.add(&mut subjects, argument, value));
-        let requests = set.and_then(|()| PointsRequests::new(&asked, &subjects));
+        let mut lists = RequestLists::default();
+        let set = arguments.iter().try_for_each(|(argument, value)| asked.add(&mut lists, argument, value));
+        let requests = set.and_then(|()| PointsRequests::new(&asked, &lists));
         requests.map(Self).map_err(|error| from_client(py, error))
     }
 

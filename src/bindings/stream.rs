@@ -188,14 +188,14 @@ impl EventStream {
     fn look_up(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let stream = self.own(py)?;
         let listed = wait(py, &self.process, async move { stream.look_up().await })?;
-        listed.map(Listed::doubt).map_err(|error| from_client(py, error))
+        listed.map(Listed::warning).map_err(|error| from_client(py, error))
     }
 
     fn look_up_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let stream = self.own(py)?;
         awaitable(py, &self.process, async move { stream.look_up().await }, |py, listed| {
             let listed = listed.map_err(|error| from_client(py, error))?;
-            listed.doubt().into_py_any(py)
+            listed.warning().into_py_any(py)
         })
     }
 

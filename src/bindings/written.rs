@@ -104,7 +104,7 @@ fn of_length<T>(
 /// A Unix second as people read it.
 #[pyfunction]
 pub(super) fn iso(seconds: f64) -> String {
-    clock::iso(seconds.floor() as i64)
+    clock::iso(UnixSecond(seconds.floor() as i64))
 }
 
 /// A Unix time as `datetime64[ns]`: whole seconds exactly, others to the microsecond, all that a double tells.

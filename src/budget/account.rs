@@ -28,7 +28,7 @@ const MOST_ENTRIES: usize = 10_000;
 pub struct Account {
     bucket: Option<Bucket>,
     /// Whether the service sent the limits; they take precedence over a tier's row of the table.
-    limits_told: bool,
+    limits_reported: bool,
     /// Nobody sends before this time: the service said 429.
     paused_until: UnixNanos,
     /// The service said 429 with a wait that is no pause: its day's weight is spent.
@@ -71,7 +71,7 @@ struct Flight {
     taken: UnixNanos,
 }
 
-/// What an answer said about the budget (section 8.5).
+/// Budget headers of an answer (section 8.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BudgetHeaders {
     /// Weight per minute.
@@ -89,7 +89,7 @@ pub enum RequestOutcome {
     Answered(BudgetHeaders),
     /// The service refused with 429 and charged nothing; `wait` is the `Retry-After` that it gave.
     Refused {
-        /// What its headers said.
+        /// Its budget headers.
         headers: BudgetHeaders,
         /// When to come again.
         wait: Option<Duration>,
@@ -111,7 +111,7 @@ impl Account {
 
     /// Takes over the limits of a tier, unless the service has sent its own.
     pub fn assume(&mut self, limits: Limits, now: UnixNanos) {
-        if !self.limits_told {
+        if !self.limits_reported {
             self.set_limits(limits, now);
         }
     }
@@ -154,7 +154,7 @@ impl Account {
     /// The request `id` of `weight` has ended.
     pub fn settle(&mut self, id: u64, weight: Weight, outcome: RequestOutcome, now: UnixNanos) {
         let flight = self.under_way.iter().position(|flight| flight.id == id).map(|index| self.under_way.remove(index));
-        // What was forgotten meanwhile is old news.
+        // Headers of a request that was forgotten meanwhile are outdated.
         let latest = flight.as_ref().is_some_and(|flight| flight.alone);
         // The minute of a forgotten one is unknown, and long over.
         let taken = flight.as_ref().map_or(UnixNanos(i64::MIN), |flight| flight.taken);
@@ -249,7 +249,7 @@ impl Account {
         }
     }
 
-    /// The same account by another clock, which says `there` when this one says `here`.
+    /// The account by another clock, which shows `there` when this one shows `here`.
     #[must_use]
     pub fn moved(mut self, here: UnixNanos, there: UnixNanos) -> Self {
         let by = there.since(here);
@@ -279,7 +279,7 @@ impl Account {
             (Some(own), Some(other)) => own.tighten(other),
             (own @ None, Some(_)) => {
                 own.clone_from(&other.bucket);
-                self.limits_told = other.limits_told;
+                self.limits_reported = other.limits_reported;
             }
             (_, None) => {}
         }
@@ -302,7 +302,7 @@ impl Account {
         if weight == Weight::ZERO || ahead == Weight::ZERO {
             return bucket.try_take(weight, now);
         }
-        // What can never fit is refused at once, wherever it stands in the line.
+        // A weight that can never fit is refused at once, wherever it is in the line.
         match bucket.wait(weight, now) {
             Ok(_) | Err(Refusal::Wait(_)) => {
                 Err(Refusal::Wait(bucket.refill(ahead.saturating_add(weight), now).max(NEXT_TURN)))
@@ -349,7 +349,7 @@ impl Account {
 
     fn observe(&mut self, headers: BudgetHeaders, latest: bool, now: UnixNanos) {
         if let Some(limit) = headers.limit.filter(|limit| *limit > 0) {
-            self.limits_told = true;
+            self.limits_reported = true;
             if self.limits().is_none_or(|known| known.per_minute != limit) {
                 self.set_limits(Limits::of_rate(limit), now);
             }

@@ -121,7 +121,7 @@ impl Bucket {
         self.refund_of(weight, now, now);
     }
 
-    /// The same for a weight taken at `taken`: what was spent since in another minute, or on another day, stays.
+    /// As [`Self::refund`], for a weight taken at `taken`: weights of other minutes and days are kept.
     pub fn refund_of(&mut self, weight: Weight, taken: UnixNanos, now: UnixNanos) {
         self.advance(now);
         self.level = (self.level + i128::from(weight.0) * UNITS).min(self.capacity());

@@ -1,4 +1,4 @@
-//! What was spent in the last minute, and when.
+//! Weights spent in the last minute, with their times.
 
 use std::collections::VecDeque;
 use std::collections::vec_deque::Iter;

@@ -152,28 +152,28 @@ fn paid_in_part(rows: AnalyticsAnswer, error: ClientError) -> ClientError {
     ClientError { kind: ErrorKind::Partial, message, partial, ..error }
 }
 
-/// The pages from row `first` on, as first row and size. No page starts beyond the wall: the highest offset of section
-/// 4.3, or, if `first` is beyond it, that of newer services (supplement 8). So the page before the wall ends there, and
+/// The pages from the row `offset` on, as first row and size. No page starts beyond the wall: the highest offset of
+/// section 4.3, or, if `offset` is beyond it, that of newer services (supplement 8). So the page before the wall ends there, and
 /// the last page starts at it.
 ///
 /// An offset beyond both is sent unchanged for the service to judge, and no page follows it.
-fn page_bounds(first: i64, limit: Option<usize>) -> Result<Vec<(i64, i64)>, ClientError> {
+fn page_bounds(offset: i64, limit: Option<usize>) -> Result<Vec<(i64, i64)>, ClientError> {
     let limit = limit.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    let wall = [MAX_OFFSET, NEWER_MAX_OFFSET].into_iter().find(|wall| first <= *wall).unwrap_or(first);
-    let reach = wall.saturating_add(MAX_LIMIT) - first;
+    let wall = [MAX_OFFSET, NEWER_MAX_OFFSET].into_iter().find(|wall| offset <= *wall).unwrap_or(offset);
+    let reach = wall.saturating_add(MAX_LIMIT) - offset;
     let rows = match limit {
         Some(limit) if limit > reach => {
             return Err(ClientError::invalid(format!(
-                "limit={limit}: paging reaches {reach} rows from offset {first} (a page starts at {wall} at most and has \
+                "limit={limit}: paging reaches {reach} rows from offset {offset} (a page starts at {wall} at most and has \
                  {MAX_LIMIT} rows); ask for fewer, or narrow the filters"
             )));
         }
         Some(limit) => limit,
         // An offset beyond the documented wall may rely on a newer service.
-        None if first > MAX_OFFSET => MAX_LIMIT,
+        None if offset > MAX_OFFSET => MAX_LIMIT,
         None => reach,
     };
-    let (end, mut at) = (first.saturating_add(rows), first);
+    let (end, mut at) = (offset.saturating_add(rows), offset);
     let mut pages = Vec::new();
     while at < end {
         let size = MAX_LIMIT.min(end - at);

@@ -40,7 +40,7 @@ pub struct Synced {
 /// The result of a refresh.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Checked {
-    /// What was requested, and archived unless only compared.
+    /// Result of the requests; their rows are archived unless only compared.
     pub synced: Synced,
     /// Values that differ from the archived ones.
     pub revisions: Vec<Revision>,
@@ -112,7 +112,7 @@ impl Client {
         let mut parts = vec![Ok(archived)];
         for answer in answers {
             refusal = refusal.or(answer.fault);
-            // What cannot be archived, such as the forming bucket, is returned as it was answered.
+            // Rows that cannot be archived, such as the forming bucket, are returned as answered.
             let rest = gaps(&kept, answer.window);
             parts.push(Ok(only(answer.series, &rest)));
         }
@@ -238,7 +238,7 @@ impl Client {
             let kept = take(Arrived { slice: slices[place], weight: requests[place].weight, date, series });
             async move {
                 let kept = kept.await;
-                // What cannot be archived is not worth requesting.
+                // Rows that cannot be archived are not requested.
                 let more = kept.fault.is_none();
                 (kept, more)
             }
@@ -352,7 +352,7 @@ impl ClientInner {
         Ok(slices.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// What [`Client::sync`] would send now.
+    /// The plan of [`Client::sync`] now.
     pub(super) async fn to_sync(
         &self,
         archive: &Archive,
@@ -365,7 +365,7 @@ impl ClientInner {
         slices_to_fill(request, &asked, window, now, self.terms())
     }
 
-    /// What [`Client::ask_again`] would send now.
+    /// The plan of [`Client::ask_again`] now.
     pub(super) async fn to_ask_again(
         &self,
         archive: &Archive,

@@ -43,7 +43,7 @@ pub(super) enum WriteMode {
     Nothing,
 }
 
-/// What was done with an answer.
+/// An answer, and its windows that were archived.
 pub(super) struct ArchivedAnswer {
     /// The requested window.
     pub(super) window: Window,
@@ -65,8 +65,9 @@ pub(super) async fn keep(writer: &SharedKeyWriter, work: &ArchiveWork<'_>, arriv
     let mut whole = closed(work.key, window, now);
     // The service's grid may have another origin than ours (weeks): its bucket starts show it.
     let starts = arrived.series.iter().flat_map(|series| &series.timestamps).map(|time| UnixNanos(*time).second().0);
-    let open = starts.filter(|start| whole.from <= *start && work.key.grid().end(*start) > now.second().0).min();
-    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(open)).max(whole.from));
+    let open =
+        starts.filter(|start| whole.from <= *start && work.key.grid().end(UnixSecond(*start)) > now.second()).min();
+    whole.to = open.map_or(whole.to, |open| whole.to.min(work.key.grid().floor(UnixSecond(open)).0).max(whole.from));
     let windows = match work.keep {
         WriteMode::Gaps => gaps(work.before, whole),
         WriteMode::All | WriteMode::Nothing => vec![whole],
@@ -120,12 +121,11 @@ pub(super) fn closed(key: &ArchiveKey, window: Window, now: UnixNanos) -> Window
 /// The rows whose bucket starts are in the windows.
 pub(super) fn only(mut series: Vec<Series>, windows: &[Window]) -> Vec<Series> {
     for one in &mut series {
-        let inside = |time: i64| {
-            let start = UnixNanos(time).second().0;
+        let inside = |time: UnixNanos| {
             // Rows without a time are kept: they cannot be known to be outside.
-            time == NO_TIME || windows.iter().any(|window| window.from <= start && start < window.to)
+            time.0 == NO_TIME || windows.iter().any(|window| window.contains(time.second()))
         };
-        let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(one.timestamps[row])).collect();
+        let rows: Vec<usize> = (0..one.len()).filter(|&row| inside(UnixNanos(one.timestamps[row]))).collect();
         if rows.len() < one.len() {
             one.take(&rows);
         }

@@ -34,7 +34,7 @@ pub struct Fetched {
     pub weight: Weight,
 }
 
-/// What a call does with each of its requests.
+/// Work of a call on each of its requests.
 #[derive(Clone, Copy)]
 enum CallWork<'a> {
     Points,
@@ -51,7 +51,7 @@ impl Client {
         inner.archive.is_none() && inner.pacer.is_local() && requests.is_small(now, inner.tier)
     }
 
-    /// What [`Client::points_all`] would send at `now`, and what each tier would take for it. Sends nothing.
+    /// The plan of [`Client::points_all`] at `now`, with the wait of each tier. Sends nothing.
     ///
     /// # Errors
     /// As [`Client::plan`]; the total weight of all requests is limited by the call's `max_weight`.
@@ -127,7 +127,7 @@ impl Client {
         for request in requests.each() {
             every.push(self.listed(request)?);
         }
-        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::together))
+        Ok(every.into_iter().collect::<Option<Vec<_>>>().map(Listed::combine))
     }
 
     /// As [`Client::look_up`], for every request of a call: requests for one exchange share its list.
@@ -142,7 +142,7 @@ impl Client {
     ) -> Result<Listed, ClientError> {
         // Concurrently, so that lists that time out delay the call only once.
         let every = join_all(requests.each().iter().map(|request| self.look_up(request, now, archive))).await;
-        Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
+        Ok(Listed::combine(every.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     /// As [`Client::sync`], for every request of a call. A failure of one does not end the others.
@@ -212,7 +212,7 @@ impl Client {
 }
 
 impl ClientInner {
-    /// What each request of a call would send now.
+    /// The plan of each request of a call now.
     async fn expected_of_each(
         &self,
         requests: &PointsRequests,
@@ -230,7 +230,7 @@ impl ClientInner {
         each.into_iter().map(known).collect()
     }
 
-    /// What a request of a call would send now.
+    /// The plan of a request of a call now.
     async fn expected(
         &self,
         request: &PointsRequest,
@@ -275,7 +275,7 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     let some = failed < all || !arrived.is_empty();
     let each = failures.into_iter().flat_map(|(label, error)| {
         let parts = error.partial.clone().map(|partial| *partial).unwrap_or_default();
-        // What was paid for but not archived stays in its error.
+        // Rows that were paid for but not archived stay in its error.
         let whole = parts.failures.is_empty() || error.kind == ErrorKind::Archive;
         let parts = if whole { vec![error] } else { parts.failures };
         parts.into_iter().map(move |part| ClientError { message: format!("{label}: {}", part.message), ..part })

@@ -11,7 +11,7 @@ use crate::archive::points::Archive;
 use crate::clock::UnixNanos;
 use crate::protocol::{Dialect, Tier};
 
-/// Who shares the budget of a key.
+/// Processes that share the budget of a key.
 #[derive(Debug, Clone, Default)]
 pub enum BudgetScope {
     /// The clients of one [`super::Registry`].
@@ -82,7 +82,7 @@ pub struct Config {
     pub jitter: Jitter,
     /// Longest that a call may wait for budget; `None` for no limit.
     pub max_wait: Option<Duration>,
-    /// Who shares the key's budget.
+    /// Processes that share the key's budget.
     pub budget: BudgetScope,
     /// Proxy for every request; by default the usual environment variables apply, except for loopback addresses.
     pub proxy: Option<String>,

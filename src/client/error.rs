@@ -41,7 +41,7 @@ pub enum ErrorKind {
 pub struct ClientError {
     /// Its kind.
     pub kind: ErrorKind,
-    /// What was wrong, where, and how to fix it. Never contains the key.
+    /// The problem, its place, and how to fix it. Never contains the key.
     pub message: String,
     /// HTTP status, if there was an answer.
     pub status: Option<u16>,
@@ -51,13 +51,13 @@ pub struct ClientError {
     pub request: Option<String>,
     /// Seconds to wait, for [`ErrorKind::RateLimit`].
     pub retry_after: Option<f64>,
-    /// What failed and where, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
+    /// The failed part and its place, for [`ErrorKind::Decode`] and [`ErrorKind::Archive`].
     pub cause: Option<Box<Cause>>,
     /// Results and failures, for [`ErrorKind::Partial`].
     pub partial: Option<Box<Partial>>,
 }
 
-/// What failed, and where.
+/// The failed part of a call, and its place.
 #[derive(Debug, Clone)]
 pub enum Cause {
     /// In a body.
@@ -97,7 +97,7 @@ impl ClientError {
         Self::new(ErrorKind::InvalidRequest, message)
     }
 
-    /// The same error, with the URL of this request.
+    /// The error with the URL of this request.
     #[must_use]
     pub(super) fn of(mut self, url: &str) -> Self {
         self.request = Some(url.to_owned());

@@ -20,7 +20,7 @@ pub struct Client {
     pub(super) inner: Arc<ClientInner>,
 }
 
-/// What a client and its clones share.
+/// State that a client shares with its clones.
 pub(super) struct ClientInner {
     pub(super) transport: Transport,
     pub(super) pacer: Arc<Pacer>,

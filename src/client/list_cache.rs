@@ -39,12 +39,12 @@ pub(super) trait ListSource {
 }
 
 /// A question that a list answers.
-pub(super) trait ListQuestion<T> {
+pub(super) trait ListLookup<T> {
     /// The list to look in.
     fn query(&self) -> &ListQuery;
 
     /// The answer according to the list.
-    fn judge(&self, list: &[T]) -> Result<Listed, ClientError>;
+    fn evaluate(&self, list: &[T]) -> Result<Listed, ClientError>;
 }
 
 type ListSlot<T> = Arc<tokio::sync::Mutex<CachedList<T>>>;
@@ -79,38 +79,38 @@ impl<T: DeserializeOwned> ListCache<T> {
     }
 
     /// The answer; `None` if a list must be fetched for it.
-    pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
+    pub(super) fn cached(&self, question: &impl ListLookup<T>) -> Option<Result<Listed, ClientError>> {
         let slot = self.slot(question.query());
         // Whoever holds the lock is fetching the list.
-        slot.try_lock().ok()?.says(question)
+        slot.try_lock().ok()?.cached(question)
     }
 
     /// The answer, from the cache or after fetching the list.
     pub(super) async fn ask(
         &self,
         client: &impl ListSource,
-        question: &impl ListQuestion<T>,
+        question: &impl ListLookup<T>,
     ) -> Result<Listed, ClientError> {
         let slot = self.slot(question.query());
         let mut listing = slot.lock().await; // concurrent callers wait here and use the same answer
-        if let Some(said) = listing.says(question) {
-            return said;
+        if let Some(known) = listing.cached(question) {
+            return known;
         }
         let list = client.list_once(question.query()).await;
         let at = Instant::now();
         *listing = list.map_or(CachedList::Failed(at), |list| CachedList::Had { list, at });
-        listing.says(question).unwrap_or(Ok(Listed::Unknown))
+        listing.cached(question).unwrap_or(Ok(Listed::Unknown))
     }
 }
 
 impl<T> CachedList<T> {
     /// The answer; `None` if the list must be fetched, for the first time or again.
-    pub(super) fn says(&self, question: &impl ListQuestion<T>) -> Option<Result<Listed, ClientError>> {
+    pub(super) fn cached(&self, question: &impl ListLookup<T>) -> Option<Result<Listed, ClientError>> {
         match self {
             Self::Unasked => None,
             Self::Failed(at) => (at.elapsed() <= AFTER_FAILURE).then_some(Ok(Listed::Unknown)),
             Self::Had { list, at } => {
-                let said = question.judge(list);
+                let said = question.evaluate(list);
                 (at.elapsed() <= FRESH || matches!(said, Ok(Listed::Yes))).then_some(said)
             }
         }
@@ -123,12 +123,12 @@ mod tests {
 
     struct Is<'a>(&'a str, ListQuery);
 
-    impl ListQuestion<String> for Is<'_> {
+    impl ListLookup<String> for Is<'_> {
         fn query(&self) -> &ListQuery {
             &self.1
         }
 
-        fn judge(&self, list: &[String]) -> Result<Listed, ClientError> {
+        fn evaluate(&self, list: &[String]) -> Result<Listed, ClientError> {
             if list.iter().any(|known| known == self.0) { Ok(Listed::Yes) } else { Err(ClientError::invalid(self.0)) }
         }
     }
@@ -140,7 +140,7 @@ mod tests {
         let asks = |listing: &CachedList<String>| {
             ["BTCUSDT", "NEWUSDT"].map(|name| {
                 let query = ListQuery { list: DiscoveryList::Symbols, filters: Filters::default() };
-                listing.says(&Is(name, query)).is_none()
+                listing.cached(&Is(name, query)).is_none()
             })
         };
         assert_eq!((asks(&CachedList::Unasked), asks(&had), asks(&failed)), ([true; 2], [false; 2], [false; 2]));

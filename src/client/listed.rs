@@ -13,7 +13,7 @@ pub enum Listed {
 
 impl Listed {
     /// The warning for the caller, if unsure.
-    pub fn doubt(self) -> Option<String> {
+    pub fn warning(self) -> Option<String> {
         match self {
             Self::Unsure(words) => Some(words),
             Self::Yes | Self::Unknown => None,
@@ -21,7 +21,7 @@ impl Listed {
     }
 
     /// The result for several names: `Yes` only if all are listed.
-    pub(super) fn together(every: impl IntoIterator<Item = Self>) -> Self {
+    pub(super) fn combine(every: impl IntoIterator<Item = Self>) -> Self {
         let (mut all, mut doubts) = (true, Vec::new());
         for one in every {
             all &= one == Self::Yes;

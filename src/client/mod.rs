@@ -2,7 +2,7 @@
 //! possible, and never returns a partial answer as a complete one. Async; the bindings add the blocking version.
 //!
 //! ```
-//! use marketpoints::client::{Client, Config, PointsArguments, PointsRequest, PointsRequests, Registry, Subjects};
+//! use marketpoints::client::{Client, Config, PointsArguments, PointsRequest, PointsRequests, Registry, RequestLists};
 //! use marketpoints::clock::UnixSecond;
 //! use marketpoints::protocol::{Points, PointsQuery, Tier, Weight};
 //!
@@ -17,8 +17,8 @@
 //! assert_eq!((plan.requests.len(), plan.points(), plan.weight()), (2, Points(129_600), Weight(130)));
 //!
 //! // Several symbols are one call: `client.points_all(&both, now, None).await` would fetch them within one budget.
-//! let subjects = Subjects { symbols: vec!["BTCUSDT".into(), "ETHUSDT".into()], ..Subjects::default() };
-//! let both = PointsRequests::new(&arguments, &subjects)?;
+//! let lists = RequestLists { symbols: vec!["BTCUSDT".into(), "ETHUSDT".into()], ..RequestLists::default() };
+//! let both = PointsRequests::new(&arguments, &lists)?;
 //! assert_eq!(client.plan_all(&both, now)?.weight(), Weight(260));
 //!
 //! // What cannot be right is refused before it costs anything.
@@ -75,7 +75,7 @@ pub use inner::Client;
 pub use listed::Listed;
 pub use pace::{BudgetView, Registry};
 pub use plan::{Plan, PlannedRequest};
-pub use points_requests::{PointsRequests, Subjects};
+pub use points_requests::{PointsRequests, RequestLists};
 pub use request::{PointsArguments, PointsRequest};
 pub use stream::{
     Backoff, Event, EventStream, Gap, Overflow, Pause, StreamItem, StreamOptions, StreamState, Taken, TradeSeries,

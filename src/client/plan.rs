@@ -1,4 +1,4 @@
-//! What a call would send: its requests, their weight, and how long they wait for budget.
+//! Plan of a call: its requests, their weight, and their wait for budget.
 
 use super::error::ClientError;
 use super::inner::ClientInner;
@@ -22,14 +22,14 @@ pub struct PlannedRequest {
     pub(super) memory: u64,
 }
 
-/// What a call would send.
+/// Plan of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The requests, in the order of their windows.
     pub requests: Vec<PlannedRequest>,
     /// Seconds until the current budget allows the last of them.
     pub eta: f64,
-    /// What each tier would take, lowest first; empty if not requested.
+    /// Wait of each tier, lowest first; empty if not requested.
     pub tiers: Vec<TierWait>,
     pub(super) window: Window,
 }

@@ -20,7 +20,7 @@ use crate::protocol::{DataType, Points, PointsQuery};
 use crate::weight::Slice;
 
 impl Client {
-    /// What [`Client::points`] would send at `now`. Sends nothing.
+    /// The plan of [`Client::points`] at `now`. Sends nothing.
     ///
     /// An unknown type is weighed as the plain 1x types.
     ///
@@ -78,7 +78,7 @@ impl Client {
 }
 
 impl ClientInner {
-    /// What the points of a request take, without an archive.
+    /// The requests that fetch the points, without an archive.
     fn requests_of(&self, request: &PointsRequest, now: UnixNanos) -> Result<Vec<PlannedRequest>, ClientError> {
         let slices = slices_of(request, None, now, self.terms())?;
         Ok(slices.iter().map(|slice| self.planned(&request.query, slice)).collect())

@@ -10,7 +10,7 @@ use crate::columns::Series;
 use crate::protocol::query::{Several, Spelling};
 use crate::protocol::{PointsQuery, Selection, SeriesId, Tier, Weight};
 
-pub use crate::protocol::query::Subjects;
+pub use crate::protocol::query::RequestLists;
 
 /// A checked call: one request for points, or several that differ only in exchange, symbol or coin.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct PointsRequests {
 }
 
 impl PointsRequests {
-    /// Checks a call for `subjects`, which replace the symbol, coin, token name and block size of the arguments.
+    /// Checks a call for `lists`, which replace the symbol, coin, token name and block size of the arguments.
     ///
     /// A symbol belongs to one exchange (section 4.1), so several exchanges make one request each, in their order. A
     /// coin is requested from all its exchanges at once, which weighs less (section 8.2). Duplicates are requested
@@ -30,21 +30,21 @@ impl PointsRequests {
     ///
     /// # Errors
     /// As [`PointsRequest::new`]; also for lists that cannot be paired.
-    pub fn new(arguments: &PointsArguments, subjects: &Subjects) -> Result<Self, ClientError> {
+    pub fn new(arguments: &PointsArguments, lists: &RequestLists) -> Result<Self, ClientError> {
         let request = |exchanges: &[String], place: usize| {
             let query = PointsQuery { exchanges: exchanges.to_vec(), ..arguments.query.clone() };
-            PointsRequest::new(PointsArguments { query: subjects.at(place, query), ..arguments.clone() })
+            PointsRequest::new(PointsArguments { query: lists.at(place, query), ..arguments.clone() })
         };
-        let of_subjects = subjects.lists().filter(|(_, several, _)| *several == Several::Subject);
+        let of_subjects = lists.lengths().filter(|(_, several, _)| *several == Several::Subject);
         let count = of_subjects.map(|(_, _, given)| given).max().unwrap_or(0).max(1);
-        let symbols = &subjects.symbols;
+        let symbols = &lists.symbols;
         let apart = arguments.query.exchanges.len() > 1 && !symbols.is_empty() && arguments.query.group_by.is_none();
         let alone = &arguments.query.exchanges[..arguments.query.exchanges.len().min(1)];
         // Errors that do not depend on the lists come first, such as a symbol and a coin where the type takes one of
         // them.
         let first = request(if apart { alone } else { &arguments.query.exchanges }, 0)?;
         let selection = first.spec.map(|spec| spec.selection);
-        check_pairs(subjects, count)?;
+        check_pairs(lists, count)?;
         let apart = apart && matches!(selection, Some(Selection::SymbolOrCoin | Selection::OptionSummary));
         let groups: Vec<&[String]> =
             if apart { arguments.query.exchanges.chunks(1).collect() } else { vec![&arguments.query.exchanges] };
@@ -123,14 +123,14 @@ impl From<PointsRequest> for PointsRequests {
     }
 }
 
-fn check_pairs(subjects: &Subjects, count: usize) -> Result<(), ClientError> {
+fn check_pairs(lists: &RequestLists, count: usize) -> Result<(), ClientError> {
     let (refuse, asker) = (|what: String| Err(ClientError::invalid(what)), Spelling::caller());
-    let (symbols, coins) = (subjects.symbols.len(), subjects.coins.len());
+    let (symbols, coins) = (lists.symbols.len(), lists.coins.len());
     if coins > 1 && symbols > 0 && symbols != coins {
         return refuse(format!("symbols and coins pair by position: {symbols} and {coins} do not; give one for each"));
     }
     let subject = if symbols == 0 { "coin" } else { "rawSymbol" };
-    for (wire, several, given) in subjects.lists() {
+    for (wire, several, given) in lists.lengths() {
         let name = asker.parameter(wire);
         match several {
             Several::Each if given > 1 && given != count || given == 1 && count > 1 => {
@@ -182,7 +182,7 @@ pub(super) fn named(mut series: Vec<Series>, request: &PointsRequest) -> Vec<Ser
 mod tests {
     use super::*;
 
-    fn call(data_type: &str, exchanges: &[&str], subjects: &Subjects) -> Result<PointsRequests, ClientError> {
+    fn call(data_type: &str, exchanges: &[&str], lists: &RequestLists) -> Result<PointsRequests, ClientError> {
         let tenor = data_type.contains("OPTION").then(|| "ONE_W".to_owned());
         let exchanges = exchanges.iter().map(|name| (*name).to_owned()).collect();
         let query = PointsQuery {
@@ -194,19 +194,19 @@ mod tests {
         };
         let arguments =
             PointsArguments { query, period: Some(3_600), max_weight: Some(Weight(7)), ..PointsArguments::default() };
-        PointsRequests::new(&arguments, subjects)
+        PointsRequests::new(&arguments, lists)
     }
 
     fn list(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn symbols(names: &[&str]) -> Subjects {
-        Subjects { symbols: list(names), ..Subjects::default() }
+    fn symbols(names: &[&str]) -> RequestLists {
+        RequestLists { symbols: list(names), ..RequestLists::default() }
     }
 
-    fn coins(names: &[&str]) -> Subjects {
-        Subjects { coins: list(names), ..Subjects::default() }
+    fn coins(names: &[&str]) -> RequestLists {
+        RequestLists { coins: list(names), ..RequestLists::default() }
     }
 
     const CANDLES: &str = "TRADE_SIDE_AGNOSTIC_AGG";
@@ -247,16 +247,16 @@ mod tests {
 
     #[test]
     fn lists_pair_by_position() {
-        let summaries = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25", "ETH_25"]) };
+        let summaries = RequestLists { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25", "ETH_25"]) };
         let asked = call(SKEW, &["DERIBIT"], &summaries).unwrap();
         let pairs: Vec<_> = asked.each().iter().map(|one| (&one.query.raw_symbol, &one.query.coin)).collect();
         assert_eq!(pairs.len(), 2);
         assert!(
             pairs.iter().all(|(symbol, coin)| symbol.as_ref().unwrap().starts_with(coin.as_ref().unwrap().as_str()))
         );
-        let one_coin = Subjects { coins: list(&["BTC"]), ..symbols(&["BTC_25", "BTC_10"]) };
+        let one_coin = RequestLists { coins: list(&["BTC"]), ..symbols(&["BTC_25", "BTC_10"]) };
         assert_eq!(call(SKEW, &["DERIBIT"], &one_coin).unwrap().labels(), ["DERIBIT BTC_25", "DERIBIT BTC_10"]);
-        let books = Subjects { block_sizes: vec![10.0, 1.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        let books = RequestLists { block_sizes: vec![10.0, 1.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
         let asked = call(BOOK, &["BYBIT", "BITGET"], &books).unwrap();
         let sizes: Vec<_> = asked.each().iter().map(|one| one.query.block_size.unwrap()).collect();
         assert_eq!(sizes, [10.0, 1.0, 10.0, 1.0]);
@@ -265,15 +265,14 @@ mod tests {
 
     #[test]
     fn what_does_not_pair_is_refused() {
-        let problem =
-            |data_type, exchanges: &[&str], subjects| call(data_type, exchanges, &subjects).unwrap_err().message;
-        let unlike = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25"]) };
+        let problem = |data_type, exchanges: &[&str], lists| call(data_type, exchanges, &lists).unwrap_err().message;
+        let unlike = RequestLists { coins: list(&["BTC", "ETH"]), ..symbols(&["BTC_25"]) };
         assert!(problem(SKEW, &["DERIBIT"], unlike).contains("1 and 2"));
-        let sizes = Subjects { block_sizes: vec![10.0, 1.0, 5.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        let sizes = RequestLists { block_sizes: vec![10.0, 1.0, 5.0], ..symbols(&["BTCUSDT", "ETHUSDT"]) };
         assert!(problem(BOOK, &["BYBIT"], sizes).contains("3 for 2"));
-        let names = Subjects { token_names: list(&["Bitcoin"]), ..coins(&["BTC", "ETH"]) };
+        let names = RequestLists { token_names: list(&["Bitcoin"]), ..coins(&["BTC", "ETH"]) };
         assert!(problem("TOKEN_SUPPLY_AGG", &[], names).contains("token_name="));
-        let both = Subjects { coins: list(&["BTC", "ETH"]), ..symbols(&["BTCUSDT", "ETHUSDT"]) };
+        let both = RequestLists { coins: list(&["BTC", "ETH"]), ..symbols(&["BTCUSDT", "ETHUSDT"]) };
         assert!(problem(CANDLES, &["BYBIT"], both).contains("not both"));
     }
 }

@@ -7,7 +7,7 @@ use super::tiers::own_tier;
 use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
-use crate::protocol::query::{Spelling, Subjects};
+use crate::protocol::query::{RequestLists, Spelling};
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
@@ -41,12 +41,12 @@ impl PointsArguments {
         self.query.set_argument(argument, value).map_err(|error| misread(&error))
     }
 
-    /// As [`set`](Self::set); what a call may give several of is added to `subjects`.
+    /// As [`set`](Self::set); what a call may give several of is added to `lists`.
     ///
     /// # Errors
     /// As there.
-    pub fn add(&mut self, subjects: &mut Subjects, argument: &str, value: &str) -> Result<(), ClientError> {
-        if subjects.add_argument(argument, value).map_err(|error| misread(&error))? {
+    pub fn add(&mut self, lists: &mut RequestLists, argument: &str, value: &str) -> Result<(), ClientError> {
+        if lists.add_argument(argument, value).map_err(|error| misread(&error))? {
             Ok(())
         } else {
             self.set(argument, value)
@@ -66,7 +66,7 @@ pub struct PointsRequest {
     pub(super) query: PointsQuery,
     pub(super) spec: Option<&'static TypeSpec>,
     pub(super) interval: &'static Interval,
-    /// What a row covers: a bucket of the interval, or a session.
+    /// Time range of a row: a bucket of the interval, or a session.
     grid: BucketGrid,
     start: Option<f64>,
     end: Option<f64>,
@@ -146,7 +146,7 @@ impl PointsRequest {
     #[must_use]
     pub fn window(&self, now: UnixNanos, tier: Option<Tier>) -> Window {
         let grid = self.grid;
-        let forming = grid.floor(now.second().0);
+        let forming = grid.floor(now.second());
         let newest = if self.include_forming { grid.end(forming) } else { forming };
         let period = self.period.map(|period| period as f64);
         let (start, end) = match (self.start, self.end, period) {
@@ -154,15 +154,15 @@ impl PointsRequest {
             (Some(start), None, Some(period)) => (start, start + period),
             (None, Some(end), Some(period)) => (end - period, end),
             // "The last hour" is the last closed hour; a forming bucket is added to it.
-            (None, None, Some(period)) => (forming as f64 - period, newest as f64),
-            (Some(start), None, None) => (start, newest as f64),
+            (None, None, Some(period)) => (forming.0 as f64 - period, newest.0 as f64),
+            (Some(start), None, None) => (start, newest.0 as f64),
             (None, _, None) => (0.0, 0.0), // refused by `check_window`, except for archives
         };
-        let mut from = grid.ceil(start.ceil() as i64);
+        let mut from = grid.ceil(UnixSecond(start.ceil() as i64));
         if let Some(first) = self.first_in_history(now, tier) {
-            from = from.max(first.0);
+            from = from.max(first);
         }
-        Window { from, to: grid.ceil(end.ceil() as i64).min(newest).max(from) }
+        Window::between(from, grid.ceil(UnixSecond(end.ceil() as i64)).min(newest).max(from))
     }
 
     /// The first bucket start in the tier's history at `now`, if the request is for the last `period` seconds and these
@@ -171,7 +171,7 @@ impl PointsRequest {
     pub fn first_in_history(&self, now: UnixNanos, tier: Option<Tier>) -> Option<UnixSecond> {
         let depth = depth(tier.filter(|_| self.start.is_none() && self.end.is_none())?);
         let held = self.period.is_some_and(|period| period <= depth);
-        held.then(|| UnixSecond(self.grid.ceil(now.second().0 - depth + ON_THE_WAY)))
+        held.then(|| self.grid.ceil(now.second().plus(ON_THE_WAY - depth)))
     }
 
     /// Whether values are in USD, by the argument or by a parameter in `extra`.
@@ -183,8 +183,8 @@ impl PointsRequest {
 
     /// Points that the weight counts for one row: the buckets of a session.
     pub(super) fn points_a_row(&self) -> Points {
-        let start = self.grid.floor(0);
-        let seconds = self.grid.end(start).saturating_sub(start);
+        let start = self.grid.floor(UnixSecond(0));
+        let seconds = self.grid.end(start).since(start);
         Points((seconds / self.interval.seconds).max(1) as u64)
     }
 
@@ -213,20 +213,20 @@ impl PointsRequest {
 
     /// The window of bucket starts with open ends taken from `hull` instead of a clock.
     pub(super) fn window_within(&self, hull: Window) -> Window {
-        let at = |second: f64| self.grid.ceil(second.ceil() as i64);
+        let at = |second: f64| self.grid.ceil(UnixSecond(second.ceil() as i64));
         let period = self.period.map(|period| period as f64);
         let from = match (self.start, self.end, period) {
             (Some(start), _, _) => at(start),
             (None, Some(end), Some(period)) => at(end - period),
             (None, None, Some(period)) => at(hull.to as f64 - period),
-            (None, _, None) => hull.from,
+            (None, _, None) => hull.start(),
         };
         let to = match (self.start, self.end, period) {
             (_, Some(end), _) => at(end),
             (Some(start), None, Some(period)) => at(start + period),
-            (_, None, _) => hull.to,
+            (_, None, _) => hull.end(),
         };
-        Window { from, to: to.max(from) }
+        Window::between(from, to.max(from))
     }
 
     /// The window if both ends are given.
@@ -249,10 +249,10 @@ impl PointsRequest {
             return refuse(format!("{exchanges} exchanges at once need the tier {}", MULTI_EXCHANGE_TIER.spec().name));
         }
         // A request takes a moment, and clocks differ a little: the last minute is left to the service.
-        let earliest = now.second().0 - depth(tier) - 60;
-        if window.from < earliest && !window.is_empty() {
-            let (days, at) = (spec.history_days, utc(earliest + 60));
-            let start = utc(window.from);
+        let earliest = now.second().plus(-depth(tier) - 60);
+        if window.start() < earliest && !window.is_empty() {
+            let (days, at) = (spec.history_days, utc(earliest.plus(60)));
+            let start = utc(window.start());
             let what =
                 format!("the window starts at {start}, history goes back {days} days, to {at}{}", own_tier(spec));
             let most = TIERS[TIERS.len() - 1];
@@ -331,7 +331,7 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
             Err(ClientError::invalid(format!("period={period} is no length of a window in seconds")))
         }
         (Some(start), Some(end), None) if end < start => {
-            let (start, end) = (utc(start.floor() as i64), utc(end.floor() as i64));
+            let [start, end] = [start, end].map(|time| utc(UnixSecond(time.floor() as i64)));
             Err(ClientError::invalid(format!("the window ends ({end}) before it starts ({start})")))
         }
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! What is retried, and when.
+//! Rules of retries.
 
 use std::time::{Duration, SystemTime};
 
@@ -18,7 +18,7 @@ pub(super) fn asked_wait(seconds: f64) -> Duration {
 /// by default).
 const AFTER_FORBIDDEN: u32 = 6;
 
-/// What to do after a failed attempt.
+/// Decision after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Verdict {
     /// Do not retry.

@@ -14,7 +14,7 @@ use crate::weight::{BLOCK, Demand, Slice, slices};
 /// The requests of least total weight that fetch a request's points, or, with an archive, those missing in `asked`.
 ///
 /// # Errors
-/// What cannot run within the limits.
+/// The request cannot run within the limits.
 pub(super) fn slices_of(
     request: &PointsRequest,
     asked: Option<&[Window]>,
@@ -59,12 +59,12 @@ fn at_sessions(
     longest: i64,
     one: impl Fn(Window) -> Result<Slice, ClientError>,
 ) -> Result<Vec<Slice>, ClientError> {
-    let (mut cut, mut from) = (Vec::new(), window.from);
-    while from < window.to {
-        let most = from.saturating_add(longest);
-        let whole = if most < window.to { grid.floor(most) } else { window.to };
-        let to = if whole > from { whole } else { grid.end(grid.floor(from)).min(window.to) };
-        cut.push(one(Window { from, to })?);
+    let (mut cut, mut from) = (Vec::new(), window.start());
+    while from < window.end() {
+        let most = from.plus(longest);
+        let whole = if most < window.end() { grid.floor(most) } else { window.end() };
+        let to = if whole > from { whole } else { grid.end(grid.floor(from)).min(window.end()) };
+        cut.push(one(Window::between(from, to))?);
         from = to;
     }
     Ok(cut)
@@ -93,7 +93,7 @@ fn too_long_a_session(
     ClientError::invalid(format!(
         "the session from {} holds {points} buckets of {}, more than one request may have, and no request may begin within a \
          session{remedy}",
-        utc(session.from),
+        utc(session.start()),
         request.interval.short,
     ))
 }

@@ -46,7 +46,7 @@ impl TierCut {
     }
 }
 
-/// What a tier would take for a call.
+/// Wait of a tier for a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierWait {
     /// The tier's name.
@@ -58,7 +58,7 @@ pub struct TierWait {
 }
 
 impl TierWait {
-    /// What each tier would take, lowest first. `cut` cuts the call for a tier.
+    /// The wait of each tier, lowest first. `cut` cuts the call for a tier.
     pub(super) fn each(cut: impl Fn(&TierSpec) -> Result<TierCut, ClientError>) -> Vec<Self> {
         let wait = |tier: &TierSpec| match cut(tier) {
             Ok(cut) => (Some(cut), eta(tier, cut.weight)),
@@ -91,7 +91,7 @@ impl ClientInner {
     }
 }
 
-/// What each tier would take for analytics; every tier that includes them sends the same requests.
+/// The wait of each tier for analytics; every tier that includes them sends the same requests.
 pub(super) fn analytics_by_tier(cut: TierCut) -> Vec<TierWait> {
     TierWait::each(|tier| if tier.tier < ANALYTICS_TIER { Err(below_analytics(tier)) } else { Ok(cut) })
 }

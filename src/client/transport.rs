@@ -34,10 +34,10 @@ const LONGEST_REFUSAL: usize = 1 << 20;
 
 /// The connection pool and the base URL.
 pub(super) struct Transport {
-    /// Connections of calls on runtimes that have threads of their own.
+    /// Connection pool of calls on multi-threaded runtimes.
     http: reqwest::Client,
-    /// Connections of calls on runtimes that only run while somebody waits; made at the first. The two are kept apart: a
-    /// connection moves only while the runtime does that opened it.
+    /// Connection pool of calls on current-thread runtimes, created at first use. It is separate because a connection makes
+    /// progress only while the runtime that opened it runs.
     local: OnceLock<reqwest::Client>,
     base: String,
     key_name: HeaderName,

@@ -39,7 +39,7 @@ impl RunningClock {
         Self::starting_at(WallClock::default().now())
     }
 
-    /// The same clock at so many times the speed; at 0 it stands still until it is advanced.
+    /// Sets the clock's speed, 1 being real time; at 0 it stands still until it is advanced.
     #[must_use]
     pub fn at_speed(mut self, speed: f64) -> Self {
         self.speed = speed.max(0.0);

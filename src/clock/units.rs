@@ -43,7 +43,8 @@ pub struct UnixNanos(pub i64);
 pub struct UnixMicros(pub i64);
 
 /// A second since the Unix epoch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
 #[repr(transparent)]
 pub struct UnixSecond(pub i64);
 
@@ -84,7 +85,7 @@ impl UnixNanos {
         UnixDay(self.0.div_euclid(DAY))
     }
 
-    /// So many nanoseconds later, saturating.
+    /// The moment `nanoseconds` later, saturating.
     #[must_use]
     pub const fn plus(self, nanoseconds: i64) -> Self {
         Self(self.0.saturating_add(nanoseconds))
@@ -122,6 +123,17 @@ impl UnixSecond {
     /// The minute that contains it.
     pub const fn minute(self) -> UnixMinute {
         UnixMinute(self.0.div_euclid(SECONDS_PER_MINUTE))
+    }
+
+    /// The second `seconds` later, saturating.
+    #[must_use]
+    pub const fn plus(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds))
+    }
+
+    /// Seconds since an earlier one; negative if that is later.
+    pub const fn since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
     }
 
     /// The day that contains it.
@@ -177,9 +189,9 @@ impl UnixDay {
 }
 
 /// A Unix second in the format of messages: `2026-01-31 12:00:00 UTC`.
-pub fn utc(second: i64) -> String {
-    jiff::Timestamp::from_second(second)
-        .map_or_else(|_| format!("{second} s"), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+pub fn utc(second: UnixSecond) -> String {
+    jiff::Timestamp::from_second(second.0)
+        .map_or_else(|_| format!("{} s", second.0), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ pub fn arrange(series: &mut Series, unique: bool) -> Result<(), Conflict> {
     order.sort_by_key(|&row| times[row]);
     if unique {
         let settled = settled_columns(series);
-        // Of rows of one time, those that are kept start here.
+        // Start of the kept rows of one time.
         let (mut kept, mut first): (Vec<usize>, usize) = (Vec::with_capacity(order.len()), 0);
         for row in order {
             match kept.get(first) {
@@ -82,7 +82,7 @@ fn settled_columns(series: &Series) -> Vec<&(ColumnName, Column)> {
 /// Answers that contradict each other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contradiction {
-    /// What differs.
+    /// The difference.
     pub conflict: Conflict,
     /// All rows of all answers, sorted.
     pub series: Vec<Series>,
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(one.timestamps, [1, 2, 2, 3]);
         assert_eq!(one.floats("open").unwrap(), [3.0, 4.0, 4.0, 5.0]);
         assert_eq!(one.floats("note").unwrap()[..3], [6.0, 7.0, 8.0]);
-        // Of a type that no table knows, no field is known.
+        // No field of an unknown type is known.
         let mut unknown = series("BUY", &[(1, 3.0), (1, 4.0), (1, 3.0)]);
         arrange(&mut unknown, true).unwrap();
         assert_eq!(unknown.floats("open").unwrap(), [3.0, 4.0]);

@@ -16,7 +16,7 @@ use super::column::NO_TIME;
 /// The time zone of every time.
 pub const UTC: &str = "UTC";
 
-/// What goes into a schema beside its fields.
+/// Metadata of a schema.
 pub type SchemaMetadata = std::collections::HashMap<String, String>;
 
 /// Unix nanoseconds as times in UTC; [`NO_TIME`] is null.

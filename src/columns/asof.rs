@@ -19,7 +19,7 @@ pub fn latest_values(moments: &[i64], known: &[i64], max_age: i64, values: &[f64
     joined(moments, known, max_age, |row| row.and_then(|row| values.get(row)).copied().unwrap_or(f64::NAN))
 }
 
-/// What `of` makes for each moment of the row that counts then.
+/// The results of `of` for each moment and its latest known row.
 fn joined<T: Copy + Default + Send>(
     moments: &[i64],
     known: &[i64],
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_ascend_are_copied_and_others_told() {
+    fn ascending_times_are_copied_and_others_refused() {
         for good in [&[][..], &[7], &[1, 1, 2], &[NO_TIME + 1, i64::MAX]] {
             assert_eq!(copy_of_ascending(good).as_deref(), Some(good));
         }

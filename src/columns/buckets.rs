@@ -25,7 +25,7 @@ impl From<BucketGrid> for RowBuckets {
 }
 
 impl RowBuckets {
-    /// As buckets that have their own ends are cut; `None` where none has one. Whole calendar months count as months.
+    /// The cut of buckets that have their own ends; `None` if none has one. Whole calendar months count as months.
     pub fn between<T: Copy + Into<i64>>(starts: &[T], ends: &[T]) -> Option<Self> {
         let known = || {
             let pairs = starts.iter().zip(ends).map(|(start, end)| ((*start).into(), (*end).into()));
@@ -35,7 +35,8 @@ impl RowBuckets {
         let (shortest, longest) = (lengths().min().filter(|least| *least > 0)?, lengths().max()?);
         let (least, most) = BucketGrid::Month.lengths();
         let of_months = least * SECOND <= shortest && longest <= most * SECOND;
-        let whole = of_months && known().all(|(start, end)| [start, end].map(month_of) == [start, end]);
+        let whole = of_months
+            && known().all(|edges| <[i64; 2]>::from(edges).map(UnixNanos).iter().all(|edge| month_of(*edge) == *edge));
         Some(if whole { Self::Month } else { Self::Every(shortest) })
     }
 
@@ -47,15 +48,14 @@ impl RowBuckets {
         }
     }
 
-    /// When the bucket that starts at `start` is over; beyond the last moment that there is, that one.
-    fn end(self, start: i64) -> i64 {
+    /// End of the bucket that starts at `start`, saturating.
+    fn end(self, start: UnixNanos) -> UnixNanos {
         match self {
-            _ if start == NO_TIME => NO_TIME,
-            Self::Every(length) => start.saturating_add(length),
+            _ if start.0 == NO_TIME => start,
+            Self::Every(length) => start.plus(length),
             Self::Month => {
-                let second = UnixNanos(start).second();
-                let within = UnixNanos(start).since(second.nanos());
-                UnixSecond(BucketGrid::Month.end(second.0)).nanos().plus(within).0
+                let second = start.second();
+                BucketGrid::Month.end(second).nanos().plus(start.since(second.nanos()))
             }
         }
     }
@@ -65,14 +65,14 @@ impl RowBuckets {
         match self {
             // Without a branch, so that the compiler takes many at a time.
             Self::Every(length) => {
-                let end = |start: i64| {
-                    let end = start.wrapping_add(length);
-                    let end = if end < start { i64::MAX } else { end };
-                    if start == NO_TIME { NO_TIME } else { end }
+                let end = |begin: i64| {
+                    let end = begin.wrapping_add(length);
+                    let end = if end < begin { i64::MAX } else { end };
+                    if begin == NO_TIME { NO_TIME } else { end }
                 };
                 starts.iter().map(|start| end((*start).into()).into()).collect()
             }
-            Self::Month => starts.iter().map(|start| self.end((*start).into()).into()).collect(),
+            Self::Month => starts.iter().map(|start| self.end(UnixNanos((*start).into())).0.into()).collect(),
         }
     }
 
@@ -87,23 +87,28 @@ impl RowBuckets {
         window: Option<(i64, i64)>,
     ) -> Result<Vec<i64>, TryReserveError> {
         let edges = rows.first().zip(rows.last()).map(|(first, last)| ((*first).into(), (*last).into()));
-        match (self, window.or(edges)) {
+        match (self, window.or(edges).map(|(first, last)| (UnixNanos(first), UnixNanos(last)))) {
             (_, None) => Ok(Vec::new()),
             (Self::Every(length), Some(edges)) => {
-                let grid = Grid { length, anchor: anchor(length, rows.first().map(|first| (*first).into())) };
+                let grid =
+                    Grid { length, anchor: anchor(length, rows.first().map(|first| UnixNanos((*first).into()))) };
                 let first = if window.is_some() { grid.ceil(edges.0) } else { grid.place(edges.0) };
                 let end = if window.is_some() { grid.ceil(edges.1) } else { grid.place(edges.1) + 1 };
                 grid.missing(rows, first, end)
             }
             (Self::Month, Some(edges)) => {
-                let month_at = |at: i64| UnixSecond(BucketGrid::Month.ceil(UnixNanos(at).ceil_second().0)).nanos().0;
+                let month_at = |at: UnixNanos| BucketGrid::Month.ceil(at.ceil_second()).nanos();
                 let first = if window.is_some() { month_at(edges.0) } else { month_of(edges.0) };
                 let end = if window.is_some() { month_at(edges.1) } else { self.end(month_of(edges.1)) };
-                let mut there: Vec<i64> = rows.iter().map(|row| month_of((*row).into())).collect();
+                let mut there: Vec<UnixNanos> = rows.iter().map(|row| month_of(UnixNanos((*row).into()))).collect();
                 there.dedup();
                 let months =
                     std::iter::successors(Some(first), |month| Some(self.end(*month)).filter(|next| next > month));
-                Ok(months.take_while(|month| *month < end).filter(|month| !there.contains(month)).collect())
+                Ok(months
+                    .take_while(|month| *month < end)
+                    .filter(|month| !there.contains(month))
+                    .map(|month| month.0)
+                    .collect())
             }
         }
     }
@@ -111,10 +116,10 @@ impl RowBuckets {
     /// Start and end of each stretch of buckets that follow one another.
     pub fn stretches<T: Copy + Into<i64>>(self, starts: &[T]) -> Vec<[i64; 2]> {
         let mut stretches: Vec<[i64; 2]> = Vec::new();
-        for start in starts.iter().map(|start| (*start).into()) {
+        for start in starts.iter().map(|start| UnixNanos((*start).into())) {
             match stretches.last_mut() {
-                Some([_, end]) if *end == start => *end = self.end(start),
-                _ => stretches.push([start, self.end(start)]),
+                Some([_, end]) if *end == start.0 => *end = self.end(start).0,
+                _ => stretches.push([start.0, self.end(start).0]),
             }
         }
         stretches
@@ -122,37 +127,37 @@ impl RowBuckets {
 }
 
 /// The start of the month that holds a moment.
-fn month_of(at: i64) -> i64 {
-    UnixSecond(BucketGrid::Month.floor(UnixNanos(at).second().0)).nanos().0
+fn month_of(at: UnixNanos) -> UnixNanos {
+    BucketGrid::Month.floor(at.second()).nanos()
 }
 
-/// Start of one bucket. Which day a week starts on is not published: the rows tell, or else it is the local service's.
-fn anchor(length: i64, first: Option<i64>) -> i64 {
+/// Start of one bucket. The first day of a week is not published: it is that of the first row, else the local service's.
+fn anchor(length: i64, first: Option<UnixNanos>) -> UnixNanos {
     match Interval::find("WEEK") {
-        Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(0) * SECOND),
-        _ => 0,
+        Some(week) if length % (week.seconds * SECOND) == 0 => first.unwrap_or(week.floor(UnixSecond(0)).nanos()),
+        _ => UnixNanos(0),
     }
 }
 
-/// Buckets by their numbers: those of one length, and where the one of number 0 starts.
+/// Buckets of one length by index; bucket 0 starts at the anchor.
 struct Grid {
     length: i64,
-    anchor: i64,
+    anchor: UnixNanos,
 }
 
 impl Grid {
-    /// The number of the bucket that holds a moment. Ends of time are further apart than their own type tells.
-    fn place(&self, at: i64) -> i128 {
-        (i128::from(at) - i128::from(self.anchor)).div_euclid(self.length.into())
+    /// Index of the bucket that contains `at`; an `i128`, because `i64::MAX - i64::MIN` overflows an `i64`.
+    fn place(&self, at: UnixNanos) -> i128 {
+        (i128::from(at.0) - i128::from(self.anchor.0)).div_euclid(self.length.into())
     }
 
-    /// The number of the first bucket that starts at a moment or after it.
-    fn ceil(&self, at: i64) -> i128 {
-        -(i128::from(self.anchor) - i128::from(at)).div_euclid(self.length.into())
+    /// Index of the first bucket that starts at `at` or later.
+    fn ceil(&self, at: UnixNanos) -> i128 {
+        -(i128::from(self.anchor.0) - i128::from(at.0)).div_euclid(self.length.into())
     }
 
     fn start(&self, place: i128) -> i64 {
-        let start = i128::from(self.anchor) + place * i128::from(self.length);
+        let start = i128::from(self.anchor.0) + place * i128::from(self.length);
         i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX })
     }
 
@@ -162,13 +167,16 @@ impl Grid {
         let mut there: Vec<bool> = Vec::new();
         there.try_reserve_exact(count)?;
         there.resize(count, false);
-        // Mostly a row is in the bucket after that of the row before it: a division for each would take longest of all.
+        // Most rows are in the bucket after the previous row's: this avoids a division for each row.
         let (mut place, mut start) = (first, self.start(first));
         for row in rows.iter().map(|row| (*row).into()) {
             let next = start.saturating_add(self.length);
             if !(start..next).contains(&row) {
-                place =
-                    if (next..next.saturating_add(self.length)).contains(&row) { place + 1 } else { self.place(row) };
+                place = if (next..next.saturating_add(self.length)).contains(&row) {
+                    place + 1
+                } else {
+                    self.place(UnixNanos(row))
+                };
                 start = self.start(place);
             }
             if let Some(one) = usize::try_from(place - first).ok().and_then(|place| there.get_mut(place)) {

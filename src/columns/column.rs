@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::pages;
 use super::raw::Raw;
+use crate::clock::UnixNanos;
 
 /// Name of a column; that of a field which a table knows takes no memory of its own.
 pub type ColumnName = Cow<'static, str>;
@@ -84,6 +85,11 @@ impl List {
 }
 
 impl Column {
+    /// A column of moments.
+    pub fn times(values: impl Iterator<Item = UnixNanos>) -> Self {
+        Self::Time(values.map(|time| time.0).collect())
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {

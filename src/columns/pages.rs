@@ -1,15 +1,15 @@
-//! Room for large outputs: huge pages and recycled memory, because a fresh 16 MB of small pages costs more than decoding
-//! into them.
+//! Memory for large outputs: huge pages and recycled blocks, because 16 MB of new small pages cost more than decoding into
+//! them.
 #![allow(unsafe_code)] // one call, which says why it holds
 
-/// Room from which on it matters.
+/// Bytes from which on huge pages are requested.
 const LARGE: usize = 128 << 10;
 /// Larger blocks are always mapped by themselves.
 const LARGEST: usize = 32 << 20;
-/// Room that stays unused rather than being given back: it may be a huge page that is only begun.
+/// Unused bytes that are not given back: they may belong to a huge page that is in use.
 const SPARE: usize = 2 << 20;
 
-/// Makes room for exactly so many elements more.
+/// Reserves capacity for exactly `more` elements.
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
     if values.capacity() - values.len() < more {
         values.reserve_exact(more);
@@ -17,15 +17,15 @@ pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
     }
 }
 
-/// So many zeros, whose pages nobody has touched yet: several threads may, each its own.
+/// A zeroed buffer whose pages are not mapped yet, so that each thread maps those of its own part.
 pub(crate) fn zeros<T: Copy + Default>(count: usize) -> Vec<T> {
     let mut values = vec![T::default(); count];
     advise(values.as_mut_ptr().cast(), count * size_of::<T>());
     values
 }
 
-/// At least so many zeros. Blocks that the C library always maps by themselves come as zeros; of others it may write zeros over pages
-/// that nobody asked to be huge, so that they are asked first.
+/// A buffer of at least `count` zeros. Blocks above [`LARGEST`] are mapped alone and are zero already. In smaller blocks the
+/// C library may write the zeros itself, so huge pages are requested before that first write.
 pub(super) fn room<T: Copy + Default>(count: usize) -> Vec<T> {
     if count * size_of::<T>() >= LARGEST {
         return zeros(count + count / 8); // some more in reserve, untouched
@@ -36,15 +36,15 @@ pub(super) fn room<T: Copy + Default>(count: usize) -> Vec<T> {
     values
 }
 
-/// Gives back room that was reserved in vain.
+/// Gives back unused capacity.
 pub(crate) fn fit<T>(values: &mut Vec<T>) {
-    // Not for less: a block that is freed as it was taken is taken again, with its pages, for the next body.
+    // Small rests are kept: a block freed at its old size is reused with its pages for the next body.
     if (values.capacity() - values.len()) * size_of::<T>() > SPARE.min(values.capacity() * size_of::<T>() / 8) {
         values.shrink_to_fit();
     }
 }
 
-/// As [`expect`], of blocks that may be more together than the C library keeps.
+/// As [`expect`], limited to the memory that the C library keeps.
 pub(crate) fn expect_some_of(bytes: usize) {
     expect(bytes.min(LARGEST - SPARE));
 }

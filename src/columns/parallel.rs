@@ -1,19 +1,19 @@
-//! Work on several threads: whoever is free takes the next part.
+//! Work on several threads: a free thread takes the next part.
 
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread;
 
-/// Items below which one thread is enough: to start others would take longer.
+/// Items below which one thread is enough: starting others would take longer.
 const ALONE: usize = 1 << 17;
 
 /// Threads worth starting for work on so many items.
 pub(crate) fn threads(items: usize) -> usize {
-    /// Asked once: the system's answer stands in several files.
+    /// Cached: the call reads several files of /proc or /sys.
     static PROCESSORS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
     if items < ALONE { 1 } else { *PROCESSORS }
 }
 
-/// Does some work on so many threads: each takes the next part until there is none.
+/// Works on `parts` with `threads` threads: each takes the next part until there is none.
 pub(crate) fn share<T>(threads: usize, parts: impl Iterator<Item = T> + Send, work: impl Fn(T) + Sync) {
     let parts = Mutex::new(parts);
     let until_done = || {
@@ -31,7 +31,7 @@ pub(crate) fn share<T>(threads: usize, parts: impl Iterator<Item = T> + Send, wo
     });
 }
 
-/// What some work makes of each item, in the order of the items, on so many threads.
+/// The results of `work` for each item, in the order of the items, by `threads` threads.
 pub(crate) fn map<T: Send, R: Send>(threads: usize, items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let made: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
     share(threads, items.into_iter().enumerate(), |(place, item)| {

@@ -14,7 +14,7 @@ pub struct Raw {
 }
 
 impl Raw {
-    /// So many rows without a value.
+    /// Rows without values.
     pub fn blank(known: bool, rows: usize) -> Self {
         Self { known, ends: vec![0; rows], text: String::new() }
     }

@@ -13,9 +13,9 @@ pub const SPLIT: &str = "split";
 /// One series: rows of one identity, one timestamp each, and columns of the same length.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What the series is of.
+    /// Identity of the series.
     pub id: Arc<SeriesId>,
-    /// What a row holds. A [`Shape::Heatmap`] has exactly the columns [`LEVELS`] and [`SPLIT`].
+    /// Shape of a row. A [`Shape::Heatmap`] has exactly the columns [`LEVELS`] and [`SPLIT`].
     pub shape: Shape,
     /// Unix nanoseconds of each row.
     pub timestamps: Vec<i64>,

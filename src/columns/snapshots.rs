@@ -25,7 +25,7 @@ pub enum LevelsError {
     Count {
         /// Where in the array.
         index: usize,
-        /// What stands there.
+        /// The value.
         value: f64,
         /// Values after the snapshot's two header values.
         left: usize,
@@ -35,7 +35,7 @@ pub enum LevelsError {
     Time {
         /// Where in the array.
         index: usize,
-        /// What stands there.
+        /// The value.
         value: f64,
     },
 }
@@ -74,7 +74,7 @@ impl Snapshots {
         self.close_at(self.levels.values.len(), bids, ascend);
     }
 
-    /// The same with the first values only; the rest is no part of it yet.
+    /// As [`Self::close`], with the values up to `end`; the others belong to the next snapshot.
     fn close_at(&mut self, end: usize, bids: Option<usize>, ascend: impl Fn(&[f64]) -> bool) {
         let start = self.start();
         let sorted = sort(&mut self.levels.values[start..end], ascend);

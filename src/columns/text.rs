@@ -5,7 +5,7 @@ use super::raw::Raw;
 use crate::clock::{SECOND, UnixNanos};
 
 impl Column {
-    /// The same rows as JSON texts, a text as it is; `None` where there is no value.
+    /// The rows as JSON texts, texts unchanged; `None` if there is no value.
     #[must_use]
     pub fn into_text(self) -> Self {
         match self {
@@ -14,7 +14,7 @@ impl Column {
         }
     }
 
-    /// The same rows as they would have been sent.
+    /// The rows as they would have been sent.
     #[must_use]
     pub fn to_raw(&self, known: bool) -> Raw {
         let mut raw = Raw::blank(known, 0);

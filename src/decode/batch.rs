@@ -40,7 +40,7 @@ struct Numbers {
 }
 
 impl Batch {
-    /// What follows the first rows: the separator, and how many delimiters are consumed with it.
+    /// The end of the first rows: the separator, and how many delimiters are consumed with it.
     pub(super) fn end(&self, rows: usize) -> Option<(usize, usize)> {
         let last = rows.checked_sub(1)?;
         Some((self.separators[last] as usize, self.passed[last]))

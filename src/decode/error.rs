@@ -16,7 +16,7 @@ pub struct DecodeError {
     /// Path in the document, such as `series[0].points[17].Point.open`; empty at the top. Long names and deep paths are
     /// cut.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -26,7 +26,7 @@ impl DecodeError {
         Self { offset, path: String::new(), problem: within(&problem.into(), LONGEST_PROBLEM) }
     }
 
-    /// The same error inside `part` of the enclosing value.
+    /// The error with `part` of the enclosing value in its path.
     #[must_use]
     pub(super) fn inside(mut self, part: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -39,7 +39,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error inside an element of the enclosing array.
+    /// The error with an element of the enclosing array in its path.
     #[must_use]
     pub(super) fn at_index(self, index: usize) -> Self {
         self.inside(&format!("[{index}]"))

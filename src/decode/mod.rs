@@ -65,7 +65,7 @@ pub fn points(body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.rest(body).map(settled)
 }
 
-/// The same for a service with a dialect: the series have the specification's names.
+/// As [`points`], for a service with a dialect: the series have the specification's names.
 pub fn points_in(dialect: Option<Arc<Dialect>>, body: &[u8]) -> Result<Vec<Series>, DecodeError> {
     PointsDecoder::new()?.speaking(dialect).rest(body).map(settled)
 }

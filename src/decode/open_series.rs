@@ -13,7 +13,7 @@ use crate::protocol::SeriesId;
 /// Number of open brackets at a series' keys.
 const DEPTH: usize = 3;
 
-/// What is known of it so far.
+/// State of a series under construction.
 #[derive(Default)]
 pub(super) struct OpenSeries {
     /// Where it starts in the body.
@@ -38,7 +38,7 @@ enum Array {
     Read(Box<Series>),
 }
 
-/// What follows a key of a series.
+/// Value after a key of a series.
 pub(super) enum AfterKey {
     /// A value, which is consumed.
     Passed,

@@ -1,4 +1,4 @@
-//! What was found in a body instead of series: an error object in a 200 answer, or data under an unknown key.
+//! Bodies without series: an error object in a 200 answer, or data under an unknown key.
 
 use super::error::DecodeError;
 use crate::protocol::excerpt::{excerpt, within};
@@ -8,7 +8,7 @@ const REFUSALS: [&str; 3] = ["error", "code", "message"];
 /// Most characters of its description.
 const MOST_DESCRIBED: usize = 400;
 
-/// What stood there, in words, and where.
+/// A refusal: the content that was found, in words, and its place.
 pub(super) struct DecodeRefusal {
     offset: usize,
     description: String,

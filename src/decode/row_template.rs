@@ -1,4 +1,4 @@
-//! What a row looks like: the literal bytes between its values, learnt from a row that was read the general way.
+//! Template of a row: the literal bytes between its values, learnt from a row that was read the general way.
 //!
 //! The live service writes every point of a series with the same keys in the same order. So the next point is the same
 //! bytes with other numbers between them, and reading it is comparing the bytes and converting the numbers.
@@ -22,7 +22,7 @@ pub(super) struct RowTemplate {
     pub(super) tail_gap: usize,
     /// Delimiters from one row to the next, when every row has as many.
     pub(super) stride: Option<usize>,
-    /// What is known of the delimiters when one list is all that varies.
+    /// Delimiters of a row in which only one list varies.
     pub(super) ragged: Option<Ragged>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct TemplateSlot {
     pub(super) kind: SlotKind,
     /// The column.
     pub(super) field: usize,
-    /// What stands between the end of the value before, or the start of the row, and this value.
+    /// Bytes between the end of the value before, or the start of the row, and this value.
     pub(super) literal: Literal,
     /// Delimiters in the literal that do not end the value before.
     pub(super) gap: usize,

@@ -24,7 +24,7 @@ const MANY_ODD: usize = 8;
 /// Most templates kept between bodies.
 const REMEMBERED: usize = 32;
 
-/// What a table has learnt about its rows.
+/// Templates that a table has learnt from its rows.
 pub(super) struct RowTemplates {
     /// The last used first.
     templates: Vec<Arc<RowTemplate>>,
@@ -63,7 +63,7 @@ thread_local! {
 }
 
 impl RowTemplates {
-    /// What is remembered of earlier rows of these fields.
+    /// Memory of earlier rows of these fields.
     pub(super) fn recall(fields: &'static [Field], wrapped: bool) -> Self {
         let origin = TemplateOrigin::of(fields, wrapped);
         let templates = MEMORY.with_borrow(|memory| {
@@ -224,7 +224,7 @@ fn likely_rows(rows: usize, ends: bool, length: usize, reader: &Reader<'_>) -> u
     if ends {
         return rows;
     }
-    // What is left starts with the rows that are found.
+    // The rest starts with the rows that are found.
     let more = (reader.left() / length.max(1)).saturating_sub(rows);
     rows + more + more / 64 + more.min(rows)
 }

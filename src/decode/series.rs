@@ -245,7 +245,7 @@ fn finish(id: &Arc<SeriesId>, table: Box<DecodedTable>, start: usize) -> Result<
     let time = columns.iter().position(|(name, column)| name == "timestamp" && matches!(column, Column::Time(_)));
     let timestamps = match time.map(|index| columns.remove(index).1) {
         Some(Column::Time(timestamps)) => timestamps,
-        // Of a type that no table knows, which writes some or all of its times in another way.
+        // An unknown type may write some or all of its times in another way.
         _ => odd_times(&mut columns),
     };
     let shape = spec(id).map_or(Shape::Table, |spec| spec.shape);

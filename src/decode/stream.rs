@@ -39,7 +39,7 @@ pub struct PointsDecoder {
     /// Length of `pending` at which the next step is worth trying.
     enough: usize,
     list: Option<Vec<Series>>,
-    /// What was found instead of series.
+    /// Content found instead of series.
     refusal: Option<DecodeRefusal>,
     current: OpenSeries,
     /// After an error nothing more is read.
@@ -53,7 +53,7 @@ pub struct PointsDecoder {
     longest: usize,
 }
 
-/// What comes next.
+/// Next stage of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// The body.
@@ -249,7 +249,7 @@ impl PointsDecoder {
         }
     }
 
-    /// The same error with the path of this stage.
+    /// The error with the path of this stage.
     fn placed(&self, error: DecodeError) -> DecodeError {
         let series = self.list.as_ref().map_or(0, Vec::len);
         match self.stage {

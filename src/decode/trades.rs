@@ -27,8 +27,8 @@ pub struct TradePoint<'a> {
     pub price: f64,
     /// Amount in the venue's unit; 0 if not sent.
     pub amount: f64,
-    /// Unix nanoseconds; [`NO_TIME`] if not sent.
-    pub time: i64,
+    /// When it happened; [`NO_TIME`] if not sent.
+    pub time: UnixNanos,
 }
 
 /// Adds a frame's points to `found`; `false`, with nothing added, for any other frame. `likely` is the text of the last
@@ -59,7 +59,8 @@ fn points<'a>(reader: &mut Reader<'a>, likely: &[u8], found: &mut Vec<TradePoint
         if !is_liquidation && !reader.pass(b",\"trade\":") {
             return Ok(false);
         }
-        let mut point = TradePoint { is_liquidation, series, id: "", price: 0.0, amount: 0.0, time: NO_TIME };
+        let mut point =
+            TradePoint { is_liquidation, series, id: "", price: 0.0, amount: 0.0, time: UnixNanos(NO_TIME) };
         if !values(reader, &mut point)? || !reader.pass(b"}") {
             return Ok(false);
         }
@@ -108,7 +109,7 @@ fn values<'a>(reader: &mut Reader<'a>, point: &mut TradePoint<'a>) -> Result<boo
             b"price" => point.price = reader.number()?,
             b"amount" => point.amount = reader.number()?,
             b"timestamp" => match time(reader) {
-                Some(time) => point.time = time.0,
+                Some(time) => point.time = time,
                 None => return Ok(false),
             },
             _ => return Ok(false),
@@ -158,7 +159,7 @@ mod tests {
             id: "7126482260",
             price: 90_003.0,
             amount: 0.002,
-            time: 1_769_058_875_830_000_000,
+            time: UnixNanos(1_769_058_875_830_000_000),
         };
         assert_eq!(found, [expected, TradePoint { is_liquidation: true, ..expected }]);
     }
@@ -167,13 +168,13 @@ mod tests {
     fn what_is_not_sent_is_nothing_and_keys_come_in_any_order() {
         let frame = format!(r#"{{"points":[{}]}}"#, point("trade", "{}"));
         let found = read(&frame).unwrap();
-        assert_eq!((found[0].id, found[0].price, found[0].amount, found[0].time), ("", 0.0, 0.0, NO_TIME));
+        assert_eq!((found[0].id, found[0].price, found[0].amount, found[0].time), ("", 0.0, 0.0, UnixNanos(NO_TIME)));
         let turned = r#"{"timestamp":{"seconds":5}, "amount" :1e3,"id":"x"}"#;
         assert_eq!(read(&format!(r#"{{"points":[{}]}}"#, point("trade", turned))), None, "a space before a colon");
         let turned = turned.replace(" :", ":");
         let frame = format!("{{\"points\":[{}\n]}} ", point("trade", &turned.replace(", ", ",")));
         let found = read(&frame).unwrap();
-        assert_eq!((found[0].id, found[0].amount, found[0].time), ("x", 1_000.0, 5_000_000_000));
+        assert_eq!((found[0].id, found[0].amount, found[0].time), ("x", 1_000.0, UnixNanos(5_000_000_000)));
     }
 
     #[test]

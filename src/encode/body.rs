@@ -6,7 +6,7 @@ use std::thread;
 /// Bytes from which on a second thread pays: a millisecond's work, against some ten microseconds to start it.
 const WORTH_A_THREAD: usize = 1 << 20;
 
-/// What is written so far.
+/// The body written so far.
 #[derive(Default)]
 pub(super) struct Body {
     /// Finished pieces, in order.

@@ -9,7 +9,7 @@ const LENGTH: usize = 32;
 pub(super) struct TextPiece {
     first: [u8; LENGTH],
     length: usize,
-    /// What a long text has behind the first bytes.
+    /// Rest of a long text behind the first bytes.
     rest: Vec<u8>,
 }
 
@@ -18,7 +18,7 @@ impl TextPiece {
         Self::of([text])
     }
 
-    /// Of parts, one after the other.
+    /// Parts, one after the other.
     pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut piece = Self { first: [0; LENGTH], length: 0, rest: Vec::new() };
         for part in parts {

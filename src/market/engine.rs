@@ -7,7 +7,7 @@ use super::instruments::names;
 use super::listing::{discovery, page};
 use super::query::context::QueryContext;
 use super::query::error::MarketError;
-use super::raw::{PredictionFeed, Source, Stop, Stoppable};
+use super::raw::{CancelFlag, CancellableSource, PredictionFeed, Source};
 use super::sources::demo::Demo;
 use super::sources::watched::Watched;
 use super::subjects::TypeAnswer;
@@ -29,7 +29,7 @@ pub struct Market {
     pub(in crate::market) last_event: Option<UnixNanos>,
     /// The store that the source was read from, which may change.
     pub(in crate::market) watched: Option<Arc<Watched>>,
-    /// The answers that stand in place of raw data.
+    /// The archived answers, in place of raw data.
     archived: Option<Arc<Archived>>,
     strict_symbols: bool,
     any_block_size: bool,
@@ -46,8 +46,8 @@ impl Market {
         Self::new(Box::new(Demo::new(seed))).with_strict_symbols(true)
     }
 
-    /// The answers that an archive keeps, served as the service gave them that it is of; without strict symbols. What is
-    /// synced later is answered as well, and listed by the next market.
+    /// A market over an archive: it answers as the archived service did, without strict symbols. Data that is synced later is
+    /// answered too, and listed by the next market.
     ///
     /// # Errors
     /// [`MarketError::Internal`] for an archive that is empty or cannot be read.
@@ -62,13 +62,13 @@ impl Market {
         self.archived.is_some()
     }
 
-    /// Whether it answers from files that may change: to look at them waits while a change is under way.
+    /// Whether it answers from files that may change: [`Self::current`] then waits for a change in progress.
     #[must_use]
     pub fn follows_files(&self) -> bool {
         self.watched.is_some()
     }
 
-    /// What an archive never keeps.
+    /// Fails for a market over an archive, which keeps no such data.
     pub(in crate::market) fn computes(&self, what: &str) -> Result<(), MarketError> {
         let refusal = || MarketError::NotArchived(format!("{what}: an archive keeps points alone; ask a market"));
         if self.is_archive() { Err(refusal()) } else { Ok(()) }
@@ -78,21 +78,21 @@ impl Market {
         Self { source, last_event: None, watched: None, archived: None, strict_symbols: false, any_block_size: false }
     }
 
-    /// The same market over another source.
+    /// A copy of the market over another source.
     pub(in crate::market) fn with_source(&self, source: Arc<dyn Source>, last_event: Option<UnixNanos>) -> Self {
         let archived = self.archived.clone();
         Self { source, last_event, watched: None, archived, ..*self }
     }
 
-    /// The market with [`Self::check`] and [`Self::subscribe`] refusing symbols that the exchange never had, and published
-    /// exchanges that there are no data of, or answering them with nothing.
+    /// Sets strict symbols: whether [`Self::check`] and [`Self::subscribe`] refuse symbols that the exchange never had, and
+    /// published exchanges without data. Otherwise their answers are empty.
     #[must_use]
     pub fn with_strict_symbols(mut self, strict: bool) -> Self {
         self.strict_symbols = strict;
         self
     }
 
-    /// The market with [`Self::check_block_size`] taking any size, or only multiples of the recommended one.
+    /// Sets whether [`Self::check_block_size`] takes any size, or only multiples of the recommended one.
     #[must_use]
     pub fn with_any_block_size(mut self, any: bool) -> Self {
         self.any_block_size = any;
@@ -103,10 +103,10 @@ impl Market {
         self.strict_symbols
     }
 
-    /// The same market for one answer: once `stop` is set its work fails soon, as [`MarketError::Internal`].
+    /// A copy of the market for one answer: soon after `stop` is set, its work fails with [`MarketError::Internal`].
     #[must_use]
-    pub fn stopped_by(&self, stop: &Stop) -> Self {
-        self.with_source(Arc::new(Stoppable::shared(&self.source, stop)), self.last_event)
+    pub fn cancelled_by(&self, stop: &CancelFlag) -> Self {
+        self.with_source(Arc::new(CancellableSource::shared(&self.source, stop)), self.last_event)
     }
 
     /// The end of the data's last day; `None` for the demo, which has no end.
@@ -114,8 +114,8 @@ impl Market {
         self.last_event
     }
 
-    /// What a query must pass before it is worth answering: the rules of its type (section 4.1), an exchange that there is
-    /// and, with strict symbols, a symbol or coin that it has. Reads no data.
+    /// Checks a query before it is answered: the rules of its type (section 4.1), that its exchange exists and, with strict
+    /// symbols, that the exchange has its symbol or coin. Reads no data.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for a rule that the query breaks, [`MarketError::UnknownExchange`] and
@@ -124,17 +124,17 @@ impl Market {
         let context = QueryContext::without_markets(self.source(), query, now)?;
         (TypeAnswer::of(context.spec.data_type).check)(&context)?;
         names::check(self.source(), query, context.spec, self.strict_symbols)?;
-        // Whether a coin's markets can be added up was judged where the archive's answers come from, by all markets there.
+        // The archived service has already checked, by all its markets, whether a coin's markets can be added up.
         if self.is_archive() { Ok(()) } else { Ok(context.check_kinds()?) }
     }
 
-    /// Whether [`Self::check_block_size`] looks at this query.
+    /// Whether [`Self::check_block_size`] applies to the query.
     pub fn has_block_size(&self, query: &PointsQuery) -> bool {
         has_block_size(&query.data_type) && query.block_size.is_some() && !self.any_block_size
     }
 
     /// Refuses a block size that is no multiple of the one recommended as of `now` (supplement 9). In USD
-    /// the markets in other quotes are left out: theirs is recommended in their quote. Reads the last price.
+    /// it ignores markets in other quotes, whose recommendation is in their quote. Reads the last price.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] with the nearest size that fits.
@@ -150,7 +150,7 @@ impl Market {
     ///
     /// # Errors
     /// [`MarketError::Invalid`] when the query breaks a rule of its type, [`MarketError::Internal`] when the data cannot be
-    /// read, [`MarketError::NotArchived`] when an archive was never asked for them.
+    /// read, [`MarketError::NotArchived`] when an archive does not have them.
     pub fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let mut series = match &self.archived {
             Some(kept) => kept.points(query, now)?,
@@ -178,8 +178,8 @@ impl Market {
         page::page(self.source.as_ref(), query, now)
     }
 
-    /// What a list endpoint of section 4.2 holds as of `now`: the names, or the block sizes, of the
-    /// markets that pass the filters, distinct and ascending; the array under the endpoint's key.
+    /// The array of a list endpoint (section 4.2) as of `now`: the distinct names, or block sizes, of the markets that pass
+    /// the filters, ascending.
     ///
     /// # Errors
     /// [`MarketError::Invalid`] for unknown parameters, [`MarketError::Internal`] when the data cannot be read.

@@ -24,8 +24,8 @@
 
 mod cache;
 mod engine;
-mod inline;
-mod moment;
+mod market_snapshot;
+mod query_cost;
 
 mod archived;
 mod demo;
@@ -45,13 +45,13 @@ mod tests;
 
 pub use engine::Market;
 pub use ingest::report::{IngestReport, Problem};
-pub use moment::Moment;
+pub use market_snapshot::MarketSnapshot;
 pub use query::error::MarketError;
 pub use raw::{
-    Bar, Book, BookFeed, Feed, Feeds, Instrument, LiquidationFeed, OhlcBar, OptionFeed, OptionSummary, OutcomeToken,
-    Position, PositionCounts, PositionTable, PredictionEvent, PredictionFeed, PredictionFigures, PredictionState,
-    PriceLevel, RawData, RawDataSet, Source, SourceError, Stop, SummaryKind, Supply, SupplyFeed, SupplyRow, Ticker,
-    TickerFeed, TickerField, Token, Trade, TradeFeed,
+    Bar, Book, BookFeed, CancelFlag, Feed, Feeds, Instrument, LiquidationFeed, OhlcBar, OptionFeed, OptionSummary,
+    OutcomeToken, Position, PositionCounts, PositionTable, PredictionEvent, PredictionFeed, PredictionFigures,
+    PredictionState, PriceLevel, RawData, RawDataSet, Source, SourceError, SummaryKind, Supply, SupplyFeed, SupplyRow,
+    Ticker, TickerFeed, TickerField, Token, Trade, TradeFeed,
 };
 pub use sources::demo::Demo;
 pub use sources::ingest::{Ingest, ingest};

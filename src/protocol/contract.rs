@@ -8,7 +8,7 @@ pub struct Inverse {
     is: fn(&str) -> bool,
     /// USD that a unit of amount is worth on markets of Bitcoin.
     bitcoin: f64,
-    /// The same on markets of any other coin.
+    /// USD that a unit of amount is worth on markets of other coins.
     other: f64,
 }
 

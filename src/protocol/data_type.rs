@@ -61,7 +61,7 @@ pub enum Selection {
     Token,
 }
 
-/// What one point holds.
+/// Shape of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// Single values per point.
@@ -89,12 +89,12 @@ impl Shape {
 /// Key under `Point` that holds the payload of a [`Shape::Tpo`] (section 2.3).
 pub const TPO_WRAPPER: &str = "TpoAggregation";
 
-/// How a field reads when the service leaves it out (section 2.1 and supplement 2).
+/// Kind of a field, with its value when the service leaves it out (section 2.1 and supplement 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
     /// A double; absent means 0.
     Number,
-    /// The same of a price, which is never 0 in all rows: where it is, the field was renamed.
+    /// As [`Self::Number`], for a price. It is never 0 in all rows: if it is, the field was renamed.
     Price,
     /// A double; absent means unknown (NaN).
     Optional,
@@ -110,7 +110,7 @@ pub enum FieldKind {
     Rows(&'static [Field]),
 }
 
-/// What the values of finer buckets make of a column in the bucket that they fill (section 2.3).
+/// Rule by which the values of finer buckets make a column of the bucket that they fill (section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// The first.
@@ -132,7 +132,7 @@ pub struct Field {
     pub wire: &'static str,
     /// Name of the column that users see.
     pub column: &'static str,
-    /// What its absence means.
+    /// Meaning of its absence.
     pub kind: FieldKind,
     /// Whether the specification leaves the kind open: then `kind` is the likeliest one, and any other is kept.
     pub open: bool,
@@ -141,7 +141,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// The same, made by finer buckets.
+    /// The field with the rule by which finer buckets make it.
     const fn by(self, fold: Fold) -> Self {
         Self { fold: Some(fold), ..self }
     }
@@ -192,7 +192,7 @@ pub struct TypeSpec {
     pub gapfill: bool,
     /// Lowest tier that may ask.
     pub lowest_tier: Tier,
-    /// What one point holds.
+    /// Shape of a point.
     pub shape: Shape,
     /// Fields of the payload, in the order in which the live service writes them.
     pub fields: &'static [Field],
@@ -222,7 +222,7 @@ const fn open(name: &'static str, kind: FieldKind) -> Field {
 /// The point's own timestamp.
 pub const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
 
-/// What is known of a point of an unknown type: it may have a timestamp.
+/// Fields of a point of an unknown type: it may have a timestamp.
 pub const UNKNOWN_TYPE: &[Field] = &[Field { kind: FieldKind::OptionalTime, open: true, ..TIMESTAMP }];
 
 const CANDLE: &[Field] = &[

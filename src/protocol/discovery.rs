@@ -7,7 +7,7 @@ pub const TENORS: [&str; 4] = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"];
 /// One endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListEndpoint {
-    /// What it lists.
+    /// The list.
     pub list: DiscoveryList,
     /// Its path.
     pub path: &'static str,
@@ -19,7 +19,7 @@ pub struct ListEndpoint {
     pub needs_type: bool,
 }
 
-/// What an endpoint lists.
+/// Lists of the discovery endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the paths in `LISTS` say it
 pub enum DiscoveryList {

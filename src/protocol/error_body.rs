@@ -17,7 +17,7 @@ pub struct ErrorBody {
     /// Code, such as `RATE_LIMITED`; the text of the number when the second shape was met.
     #[serde(rename = "error", skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What was wrong, complete.
+    /// The complete message.
     pub message: String,
     /// Seconds to wait, with `RATE_LIMITED`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What messages quote of bodies: little of it, and nothing that a terminal would obey.
+//! Excerpts of bodies for messages: short, and without control characters for a terminal.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ pub fn excerpt(text: &str) -> String {
     within(text, LONGEST)
 }
 
-/// The same with a bound of its own.
+/// As [`excerpt`], with another bound.
 #[must_use]
 pub fn within(text: &str, longest: usize) -> String {
     let mut shown = String::new();

@@ -3,7 +3,7 @@
 
 use super::contract::{Inverse, dollars, hundred, undated};
 
-/// What an exchange trades.
+/// Kind of markets of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VenueKind {
     /// Perpetuals, futures or options.
@@ -14,12 +14,12 @@ pub enum VenueKind {
     Prediction,
 }
 
-/// What is known of an exchange: how it trades, spells symbols, settles and counts.
+/// Facts about an exchange: its markets, symbols, settlement and units.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange {
     /// Name on the wire.
     pub name: &'static str,
-    /// What is traded there.
+    /// Kind of its markets.
     pub venue: VenueKind,
     /// Seconds between settlements of funding, which dumps do not contain.
     pub funding_seconds: i64,
@@ -155,7 +155,7 @@ impl Exchange {
     }
 }
 
-/// What an exchange of the table trades; `None` for one that the table does not know.
+/// Kind of markets of an exchange; `None` if the table does not have it.
 pub fn venue(name: &str) -> Option<VenueKind> {
     Exchange::find(name).map(|row| row.venue)
 }

@@ -1,7 +1,7 @@
-//! What one row covers: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
+//! Time range of a row: a bucket of the interval, or the session of a market profile (service.md 4.1, supplement 4).
 
 use super::interval::{INTERVALS, Interval};
-use crate::clock::{SECONDS_PER_DAY, Window};
+use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
 /// A session of a market profile.
 #[derive(Debug, Clone, Copy)]
@@ -10,11 +10,11 @@ pub struct TpoSession {
     pub name: &'static str,
     /// Name that users give.
     pub short: &'static str,
-    /// What it lasts, in a word.
+    /// Its length, in a word.
     lasts: &'static str,
 }
 
-/// What a session's name on the wire begins with.
+/// Prefix of a session's name on the wire.
 pub const SESSION_PREFIX: &str = "TPO_SESSION_";
 /// The sessions (section 4.1).
 pub const TPO_SESSIONS: [TpoSession; 3] = [
@@ -45,7 +45,7 @@ pub const BLOCK_MINUTES: [u32; 4] = [5, 30, 60, 240];
 /// The length where a query has none.
 pub const USUAL_BLOCK_MINUTES: u32 = 30;
 
-/// A way to cut time into buckets. All times are Unix seconds.
+/// A way to cut time into buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BucketGrid {
     /// Buckets of one length; days begin at 00:00 UTC, weeks on Monday.
@@ -69,34 +69,34 @@ impl BucketGrid {
         TPO_SESSIONS.iter().find(|row| row.name == name).map(TpoSession::grid)
     }
 
-    /// Start of the bucket that holds a time.
-    pub fn floor(self, at: i64) -> i64 {
+    /// Start of the bucket that holds a second.
+    pub fn floor(self, at: UnixSecond) -> UnixSecond {
         match self {
             Self::Every(interval) => interval.floor(at),
             Self::Month => month(at),
         }
     }
 
-    /// The bucket that holds a time.
-    pub fn window(self, at: i64) -> Window {
-        let from = self.floor(at);
-        Window { from, to: self.end(from) }
+    /// The bucket that holds a second.
+    pub fn window(self, at: UnixSecond) -> Window {
+        let start = self.floor(at);
+        Window::between(start, self.end(start))
     }
 
-    /// The first bucket start at or after a time.
-    pub fn ceil(self, at: i64) -> i64 {
+    /// The first bucket start at a second or after it.
+    pub fn ceil(self, at: UnixSecond) -> UnixSecond {
         let start = self.floor(at);
         if start == at { at } else { self.end(start) }
     }
 
     /// End of the bucket that starts at `start`. A start beside the grid (a week of another anchor) keeps its length; beside
     /// a month's, it ends as long after the next month's.
-    pub fn end(self, start: i64) -> i64 {
+    pub fn end(self, start: UnixSecond) -> UnixSecond {
         match self {
-            Self::Every(interval) => start.saturating_add(interval.seconds),
+            Self::Every(interval) => start.plus(interval.seconds),
             Self::Month => {
                 let first = month(start);
-                month(first.saturating_add(32 * SECONDS_PER_DAY)).saturating_add(start - first)
+                month(first.plus(32 * SECONDS_PER_DAY)).plus(start.since(first))
             }
         }
     }
@@ -110,21 +110,21 @@ impl BucketGrid {
     }
 }
 
-/// Start of the month that holds a Unix second; beyond the calendar, that second.
-fn month(second: i64) -> i64 {
-    let start = jiff::Timestamp::from_second(second).ok().and_then(|at| {
+/// Start of the month that holds a second; beyond the calendar, that second.
+fn month(second: UnixSecond) -> UnixSecond {
+    let start = jiff::Timestamp::from_second(second.0).ok().and_then(|at| {
         let date = at.to_zoned(jiff::tz::TimeZone::UTC).date().first_of_month();
         date.to_zoned(jiff::tz::TimeZone::UTC).ok()
     });
-    start.map_or(second, |start| start.timestamp().as_second())
+    start.map_or(second, |start| UnixSecond(start.timestamp().as_second()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> i64 {
-        text.parse::<jiff::Timestamp>().unwrap().as_second()
+    fn at(text: &str) -> UnixSecond {
+        UnixSecond(text.parse::<jiff::Timestamp>().unwrap().as_second())
     }
 
     #[test]
@@ -145,6 +145,7 @@ mod tests {
         assert_eq!(BucketGrid::Month.end(at("2026-02-01T00:00:00Z")), at("2026-03-01T00:00:00Z"));
         assert_eq!(BucketGrid::Month.end(at("2026-01-05T06:00:00Z")), at("2026-02-05T06:00:00Z"), "beside the grid");
         assert!(BucketGrid::of(Some("TPO_SESSION_LUNAR"), hour).is_none());
-        assert_eq!(BucketGrid::Month.ceil(i64::MAX), i64::MAX, "beyond the calendar");
+        let last = UnixSecond(i64::MAX);
+        assert_eq!(BucketGrid::Month.ceil(last), last, "beyond the calendar");
     }
 }

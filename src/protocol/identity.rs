@@ -1,6 +1,6 @@
 //! Series identity: the `id` object of a series (service.md 2.2, supplement 2).
 
-/// What a series is of. Every field is optional: an aggregated series keeps only what its parts share.
+/// Identity of a series. Every field is optional: an aggregated series keeps only the fields that its parts share.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SeriesId {
     /// Data type, such as `TRADE_AGG`.

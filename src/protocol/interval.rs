@@ -1,7 +1,7 @@
 //! Intervals: wire name, short name, seconds, and the grid of bucket starts (service.md 2.6, supplement 1 and 4).
 
 use super::suggest::closest;
-use crate::clock::{SECONDS_PER_DAY, Window};
+use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
 
 /// One row of the interval table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,23 +12,25 @@ pub struct Interval {
     pub short: &'static str,
     /// Length of a bucket in seconds.
     pub seconds: i64,
-    /// Unix second of one bucket start; the grid repeats from there.
-    anchor: i64,
+    /// One bucket start; the grid repeats from there.
+    anchor: UnixSecond,
 }
 
 /// First Monday after the epoch: the week's anchor is not published, the local service uses Monday 00:00 UTC.
-const MONDAY: i64 = 4 * SECONDS_PER_DAY;
+const MONDAY: UnixSecond = UnixSecond(4 * SECONDS_PER_DAY);
+/// The epoch: where all other intervals begin.
+const EPOCH: UnixSecond = UnixSecond(0);
 
 /// Every interval the service is known to take. Others may stand in answers; a request for one is refused, because its
 /// weight is not known.
 pub const INTERVALS: [Interval; 8] = [
-    Interval { name: "MINUTE", short: "1m", seconds: 60, anchor: 0 },
-    Interval { name: "FIVE_MINUTES", short: "5m", seconds: 300, anchor: 0 },
-    Interval { name: "FIFTEEN_MINUTES", short: "15m", seconds: 900, anchor: 0 },
-    Interval { name: "THIRTY_MINUTES", short: "30m", seconds: 1_800, anchor: 0 },
-    Interval { name: "HOUR", short: "1h", seconds: 3_600, anchor: 0 },
-    Interval { name: "FOUR_HOURS", short: "4h", seconds: 14_400, anchor: 0 },
-    Interval { name: "DAY", short: "1d", seconds: SECONDS_PER_DAY, anchor: 0 },
+    Interval { name: "MINUTE", short: "1m", seconds: 60, anchor: EPOCH },
+    Interval { name: "FIVE_MINUTES", short: "5m", seconds: 300, anchor: EPOCH },
+    Interval { name: "FIFTEEN_MINUTES", short: "15m", seconds: 900, anchor: EPOCH },
+    Interval { name: "THIRTY_MINUTES", short: "30m", seconds: 1_800, anchor: EPOCH },
+    Interval { name: "HOUR", short: "1h", seconds: 3_600, anchor: EPOCH },
+    Interval { name: "FOUR_HOURS", short: "4h", seconds: 14_400, anchor: EPOCH },
+    Interval { name: "DAY", short: "1d", seconds: SECONDS_PER_DAY, anchor: EPOCH },
     Interval { name: "WEEK", short: "1w", seconds: 604_800, anchor: MONDAY },
 ];
 
@@ -43,20 +45,20 @@ impl Interval {
         closest(text, INTERVALS.iter().flat_map(|row| [row.name, row.short]))
     }
 
-    /// Start of the bucket that holds the Unix second `at`.
-    pub fn floor(&self, at: i64) -> i64 {
-        at.saturating_sub(at.saturating_sub(self.anchor).rem_euclid(self.seconds))
+    /// Start of the bucket that holds a second.
+    pub fn floor(&self, at: UnixSecond) -> UnixSecond {
+        UnixSecond(at.0.saturating_sub(at.since(self.anchor).rem_euclid(self.seconds)))
     }
 
-    /// The bucket that starts at a Unix second.
-    pub const fn window(&self, start: i64) -> Window {
-        Window { from: start, to: start.saturating_add(self.seconds) }
+    /// The bucket that starts at a second.
+    pub const fn window(&self, start: UnixSecond) -> Window {
+        Window::between(start, start.plus(self.seconds))
     }
 
-    /// The first bucket start at or after the Unix second `at`.
-    pub fn ceil(&self, at: i64) -> i64 {
+    /// The first bucket start at a second or after it.
+    pub fn ceil(&self, at: UnixSecond) -> UnixSecond {
         let start = self.floor(at);
-        if start == at { at } else { start.saturating_add(self.seconds) }
+        if start == at { at } else { start.plus(self.seconds) }
     }
 }
 
@@ -76,21 +78,22 @@ mod tests {
     fn weeks_start_on_monday_and_days_at_midnight() {
         let week = Interval::find("WEEK").unwrap();
         // 2026-04-22 was a Wednesday; its week began on 2026-04-20 00:00 UTC.
-        assert_eq!(week.floor(1_776_880_800), 1_776_643_200);
-        assert_eq!(Interval::find("DAY").unwrap().floor(-1), -86_400);
+        assert_eq!(week.floor(UnixSecond(1_776_880_800)), UnixSecond(1_776_643_200));
+        assert_eq!(Interval::find("DAY").unwrap().floor(UnixSecond(-1)), UnixSecond(-86_400));
     }
 
     #[test]
     fn ceil_keeps_a_start_and_moves_anything_else_up() {
         let minute = Interval::find("MINUTE").unwrap();
-        assert_eq!(minute.ceil(120), 120);
-        assert_eq!(minute.ceil(121), 180);
+        assert_eq!(minute.ceil(UnixSecond(120)), UnixSecond(120));
+        assert_eq!(minute.ceil(UnixSecond(121)), UnixSecond(180));
     }
 
     #[test]
     fn no_time_is_too_far_away() {
+        let (first, last) = (UnixSecond(i64::MIN), UnixSecond(i64::MAX));
         for row in &INTERVALS {
-            assert!(row.floor(i64::MIN) == i64::MIN && row.ceil(i64::MAX) == i64::MAX, "{}", row.name);
+            assert!(row.floor(first) == first && row.ceil(last) == last, "{}", row.name);
         }
     }
 }

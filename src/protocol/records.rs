@@ -83,7 +83,7 @@ pub struct MarketListing {
     /// Title of a prediction-market event (supplement 5).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub title: String,
-    /// What rests in the book of a prediction market, USD (supplement 5).
+    /// Worth of the book of a prediction market, USD (supplement 5).
     #[serde(skip_serializing_if = "is_nothing")]
     pub liquidity: f64,
     /// Tags of a prediction market (supplement 5).

@@ -1,4 +1,4 @@
-//! What a message may show of an argument beside which a key stands: it may be the key, in the wrong place.
+//! Text that is safe to show for an argument beside a key, since it may be the key in the wrong place.
 
 /// Texts up to this length are shown in full: too short for a key.
 const SHORT: usize = 7;

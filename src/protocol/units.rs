@@ -1,4 +1,4 @@
-//! What requests cost and ask, as types: weights and points (section 8). A rate (weight per minute, weight per thousand points)
+//! Weights and points of requests, as types (section 8). A rate (weight per minute, weight per thousand points)
 //! stays a plain number, because it is neither.
 
 use std::fmt;
@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// What requests cost of a budget.
+/// Cost of requests in a budget.
 ///
 /// ```
 /// use marketpoints::protocol::{Points, Weight};
@@ -41,7 +41,7 @@ macro_rules! counted {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// What is left; zero where the other is more.
+            /// The difference; zero if the other is larger.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))

@@ -142,7 +142,7 @@ impl<'a, const F: usize> VisibleLevels<'a, F> {
         }
     }
 
-    /// The same from packed levels.
+    /// Paints columns from packed levels.
     fn paint_packed(&self, painter: &Painter<'_>, column: usize, pixels: &mut [f32]) {
         let (height, mut line, mut before) = (self.view.height, painter.line(), None);
         for number in 0..pixels.len() / height {

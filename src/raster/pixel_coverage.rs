@@ -63,7 +63,7 @@ impl Spread {
     }
 }
 
-/// The same along the prices, for cells of equal height.
+/// Distribution along the prices, for cells of equal height.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PriceRows {
     /// Price at the lower edge.

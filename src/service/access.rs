@@ -108,7 +108,7 @@ impl KeyRing {
             || self.hashed && self.find(word.as_bytes()).is_some()
     }
 
-    /// What the keys may do, by their names.
+    /// Allowances of the keys by their names.
     pub(super) fn plans(&self) -> BTreeMap<String, Allowance> {
         self.holders.iter().map(|access| (access.name.clone(), access.allowance)).collect()
     }

@@ -1,4 +1,4 @@
-//! What the routes share: the caller, running a computation within its limits, errors as responses.
+//! Shared parts of the routes: the caller, running a computation within its limits, errors as responses.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::connection_handle::CURRENT_CONNECTION;
 use super::response_memory::{Answered, MadeBody};
 use super::responses;
 use super::state::ServiceState;
-use crate::market::{Market, MarketError, Stop};
+use crate::market::{CancelFlag, Market, MarketError};
 use crate::protocol::wire::{KEY_HEADER, NOT_ARCHIVED};
 use crate::protocol::{ErrorBody, Usage};
 
@@ -83,9 +83,9 @@ pub(super) enum AnswerWork {
 }
 
 /// Cancels the computation when dropped.
-struct Stopping(Stop);
+struct CancelOnDrop(CancelFlag);
 
-impl Drop for Stopping {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.set();
     }
@@ -105,8 +105,8 @@ where
     T: Into<MadeBody> + Send + 'static,
 {
     let charge = charge.map(Arc::new);
-    let stop = Stop::default();
-    let stopping = Stopping(stop.clone());
+    let stop = CancelFlag::default();
+    let stopping = CancelOnDrop(stop.clone());
     let running = async {
         let long = match amount {
             AnswerWork::Long => Some(Arc::clone(&state.long_computations).acquire_owned().await),
@@ -119,7 +119,7 @@ where
         let (source, charge) = (Arc::clone(&state.source), charge.clone());
         let task = tokio::task::spawn_blocking(move || {
             let market = source.current()?;
-            let body = work(&market.stopped_by(&stop))?;
+            let body = work(&market.cancelled_by(&stop))?;
             // Charged here and not by the waiting side: for a caller that hangs up, the work was still done.
             charge.as_deref().inspect(|charge| charge.keep());
             Ok((body, permit, long))

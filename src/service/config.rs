@@ -23,7 +23,7 @@ const UNLIMITED_STREAMS: u32 = 1_000;
 /// Default number of requests in the journal: about 4 MB.
 const KEPT_REQUESTS: usize = 10_000;
 
-/// What a key may do.
+/// Allowance of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
     /// The limits and features of a tier (section 8.1).
@@ -112,7 +112,7 @@ pub struct KeyEntry {
     pub name: String,
     /// The key or its hash.
     pub key: KeySecret,
-    /// What it may do.
+    /// Its allowance.
     pub allowance: Allowance,
 }
 

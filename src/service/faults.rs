@@ -10,7 +10,7 @@ use axum::http::{HeaderName, HeaderValue};
 use super::paths::paths;
 use crate::protocol::suggest::hint;
 
-/// What goes wrong with an answer.
+/// Fault of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// The request waits this long before it is served. Combines with any other fault.
@@ -71,7 +71,7 @@ pub struct FaultRule {
     pub path: String,
     /// Which requests it hits.
     pub when: When,
-    /// What it does to them.
+    /// Fault of these requests.
     pub fault: Fault,
 }
 
@@ -145,7 +145,7 @@ impl Default for FaultState {
     }
 }
 
-/// What to do to one request.
+/// Latency and fault of one request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Injected {
     pub(super) latency: Duration,
@@ -191,7 +191,7 @@ impl FaultSwitch {
         self.lock().injected
     }
 
-    /// What to do to a request of this path; `None` for nothing.
+    /// The fault of a request of this path; `None` for no fault.
     pub(super) fn pick(&self, path: &str) -> Option<Injected> {
         if !self.0.on.load(Ordering::Acquire) {
             return None;

@@ -39,7 +39,7 @@ pub enum KeysFileError {
         file: String,
         /// Line number, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// The problem, and valid values.
         problem: String,
     },
     /// No key at all. The service would then make random ones, which is not what a keys file is for.
@@ -113,7 +113,7 @@ fn entry(words: &[&str]) -> Result<KeyEntry, String> {
 /// its hash.
 ///
 /// # Errors
-/// What is wrong with tier or key; the message quotes neither.
+/// The problem of a tier or key; the message quotes neither.
 pub fn key_entry(name: &str, tier: &str, key: &str) -> Result<KeyEntry, String> {
     let allowance = match Tier::find(tier) {
         Some(tier) => Allowance::Tier(tier),

@@ -22,7 +22,7 @@ pub struct AccessRecord {
     pub target: String,
     /// Name of the key's entry; `None` if the request had no known key.
     pub holder: Option<String>,
-    /// What that key may do: a tier's name, or `unlimited`.
+    /// Allowance of that key: a tier's name, or `unlimited`.
     pub plan: Option<&'static str>,
     /// HTTP status; 0 when a fault closed the connection without an answer.
     pub status: u16,

@@ -125,7 +125,7 @@ fn line(record: &AccessRecord) -> LogLine<'_> {
     }
 }
 
-/// The same JSON in ASCII. Key names and targets come from others, and a terminal that shows the log would obey control
+/// JSON in ASCII. Key names and targets come from others, and a terminal that shows the log would obey control
 /// and bidirectional characters.
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

@@ -123,17 +123,18 @@ fn window(from: Option<i64>, period: i64) -> Result<(), ParamError> {
 
 fn history(from: Option<i64>, period: i64, allowance: Allowance, now: UnixSecond) -> Result<(), ErrorBody> {
     let Some(days) = allowance.history_days() else { return Ok(()) };
-    let earliest = now.0.saturating_sub(i64::from(days) * SECONDS_PER_DAY);
-    let start = from.unwrap_or(now.0.saturating_sub(period));
+    let earliest = now.plus(-i64::from(days) * SECONDS_PER_DAY);
+    let start = from.map_or(now.plus(-period), UnixSecond);
     if start >= earliest {
         return Ok(());
     }
     Err(ErrorBody::forbidden(format!(
         "the window starts at {}, further back than the history depth of {days} days of the plan {}; start at {} \
-         (from={earliest}) or later",
+         (from={}) or later",
         utc(start),
         allowance.name(),
         utc(earliest),
+        earliest.0,
     )))
 }
 

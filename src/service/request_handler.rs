@@ -1,4 +1,4 @@
-//! What happens to every request before and after its route: length, `Host`, key, budget headers, panics.
+//! Handling of every request before and after its route: length, `Host`, key, budget headers, panics.
 
 use std::cell::RefCell;
 use std::net::IpAddr;

@@ -135,7 +135,7 @@ impl RunningService {
         self.keys.clone()
     }
 
-    /// What each key may do, by its name; includes keys of which only the hash is known.
+    /// Allowance of each key by its name; includes keys of which only the hash is known.
     pub fn plans(&self) -> BTreeMap<String, Allowance> {
         self.plans.clone()
     }

@@ -15,7 +15,7 @@ use super::response_memory::ResponseMemory;
 use crate::clock::SharedClock;
 use crate::market::Market;
 
-/// What all requests share.
+/// State of all requests.
 pub(super) struct ServiceState {
     pub(super) source: Arc<Market>,
     pub(super) clock: SharedClock,

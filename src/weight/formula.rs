@@ -2,7 +2,7 @@
 
 use crate::protocol::{Points, TypeSpec, Weight};
 
-/// What a request asks, as far as its weight depends on it.
+/// Properties of a request on which its weight depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// Length of a bucket in seconds, above 0.

@@ -1,4 +1,4 @@
-//! What a request costs, exactly, and how to cut a window so that it costs the least (service.md 8.2 to 8.4).
+//! Exact weight of a request, and the cut of a window with the least weight (service.md 8.2 to 8.4).
 
 mod formula;
 mod plan;

@@ -41,7 +41,7 @@ pub enum PlanError {
         weight: Weight,
         /// Capacity of the bucket.
         burst: Weight,
-        /// What would run: fewer exchanges at once, less depth, or a tier.
+        /// Remedy: fewer exchanges at once, less depth, or a tier.
         remedy: String,
     },
     /// The window is absurdly long.
@@ -111,7 +111,7 @@ pub fn slices(
     Ok(slices)
 }
 
-/// What would make a thousand points fit into a bucket of `burst`.
+/// Remedy that makes a thousand points fit into a bucket of `burst`.
 fn remedy(spec: &TypeSpec, demand: &Demand, weight: Weight, burst: Weight) -> String {
     let fits = |demand: Demand| {
         let period = (BLOCK.0 as i64).saturating_mul(demand.interval);

@@ -11,7 +11,7 @@ use super::partition::touches;
 use super::rows::{joined, keep};
 use super::scan::Scan;
 use super::{ledger, vintage};
-use crate::clock::{UnixMicros, Window, utc};
+use crate::clock::{UnixMicros, UnixSecond, Window, utc};
 use crate::columns::Series;
 
 /// Buckets that the service changed later.
@@ -263,18 +263,18 @@ fn lost(key: &ArchiveKey, ledger: &KeyLedger, missing: &[Window], moment: UnixMi
 fn not_yet(key: &ArchiveKey, missing: Vec<Window>, moment: UnixMicros) -> ArchiveFault {
     let problem = match missing.as_slice() {
         [] => format!("nothing of it was known yet at {}", spelt(moment)),
-        [only] => format!("{} to {} was not known yet at {}", utc(only.from), utc(only.to), spelt(moment)),
+        [only] => format!("{} to {} was not known yet at {}", utc(only.start()), utc(only.end()), spelt(moment)),
         several => format!(
             "{} windows were not known yet at {}, the first {} to {}",
             several.len(),
             spelt(moment),
-            utc(several.first().map_or(0, |first| first.from)),
-            utc(several.first().map_or(0, |first| first.to))
+            utc(several.first().map_or(UnixSecond(0), |first| first.start())),
+            utc(several.first().map_or(UnixSecond(0), |first| first.end()))
         ),
     };
     ArchiveFault::NotKnown { what: key.label(), missing, problem }
 }
 
 fn spelt(moment: UnixMicros) -> String {
-    utc(moment.second().0)
+    utc(moment.second())
 }

@@ -102,9 +102,9 @@ fn shared_buckets(coarse: &Content, fine: &Content) -> Vec<Window> {
     let mut found = Vec::new();
     for part in coarse.windows.iter().flat_map(|window| partitions(&coarse.key, *window)) {
         // The buckets that start in the file, to the end of the last.
-        let span = Window { from: grid.ceil(part.window.from), to: grid.ceil(part.window.to) };
+        let span = Window::between(grid.ceil(part.window.start()), grid.ceil(part.window.end()));
         let whole = within(&fine.windows, span).into_iter();
-        let whole = whole.map(|window| Window { from: grid.ceil(window.from), to: grid.floor(window.to) });
+        let whole = whole.map(|window| Window::between(grid.ceil(window.start()), grid.floor(window.end())));
         found.extend(whole.filter(|window| !window.is_empty()));
     }
     found
@@ -175,7 +175,7 @@ fn bare(id: &SeriesId) -> Vec<(String, String)> {
 fn starts_of(grid: BucketGrid, series: Option<&Series>) -> BTreeMap<i64, (usize, usize)> {
     let mut found: BTreeMap<i64, (usize, usize)> = BTreeMap::new();
     for (row, time) in series.into_iter().flat_map(|series| series.timestamps.iter().enumerate()) {
-        let start = grid.floor(UnixNanos(*time).second().0);
+        let start = grid.floor(UnixNanos(*time).second()).0;
         found.entry(start).or_insert((row, row)).1 = row + 1;
     }
     found

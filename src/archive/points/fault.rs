@@ -117,7 +117,7 @@ impl ArchiveFault {
 }
 
 fn never(missing: &[Window]) -> String {
-    let from_to = |window: &Window| format!("{} to {}", utc(window.from), utc(window.to));
+    let from_to = |window: &Window| format!("{} to {}", utc(window.start()), utc(window.end()));
     match missing {
         [] => "nothing of it was ever asked".to_owned(),
         [only] => format!("{} was never asked", from_to(only)),

@@ -73,7 +73,7 @@ impl ArchiveKey {
 
     /// End of what is closed at `now`: every bucket, and every session, that starts before it has ended.
     pub fn closed(&self, now: UnixSecond) -> UnixSecond {
-        UnixSecond(self.grid.floor(now.0))
+        self.grid.floor(now)
     }
 
     /// Whether rows have lists, which are far larger than plain values.
@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(closed(Some("TPO_SESSION_WEEKLY")), at("2026-11-16T00:00:00Z"));
         assert_eq!(closed(Some("TPO_SESSION_MONTHLY")), at("2026-11-01T00:00:00Z"));
         assert_eq!(
-            key(&with(Some("TPO_SESSION_MONTHLY"))).grid().end(at("2026-02-01T00:00:00Z")),
-            at("2026-03-01T00:00:00Z")
+            key(&with(Some("TPO_SESSION_MONTHLY"))).grid().end(UnixSecond(at("2026-02-01T00:00:00Z"))),
+            UnixSecond(at("2026-03-01T00:00:00Z"))
         );
         assert!(ArchiveKey::new("s", &with(Some("TPO_SESSION_LUNAR"))).is_none(), "nobody knows when that is closed");
     }

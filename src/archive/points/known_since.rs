@@ -40,9 +40,9 @@ impl KnownBuckets {
 
     /// The moment at which all of it was known; `None` if not recorded.
     pub(super) fn whole(self, key: &ArchiveKey) -> Option<UnixMicros> {
-        let closed = || key.grid().end(key.grid().floor(self.window.to - 1)).saturating_add(self.lag);
+        let closed = || key.grid().end(key.grid().floor(UnixSecond(self.window.to - 1))).plus(self.lag);
         (self != Self { at: UnixMicros(0), lag: 0, ..self })
-            .then(|| self.at.max(if self.lag > 0 { UnixSecond(closed()).micros() } else { UnixMicros(i64::MIN) }))
+            .then(|| self.at.max(if self.lag > 0 { closed().micros() } else { UnixMicros(i64::MIN) }))
     }
 
     /// How long after their close the buckets are known; `None` if they were not downloaded as they closed.
@@ -50,7 +50,7 @@ impl KnownBuckets {
         if self.lag > 0 {
             return Some(self.lag);
         }
-        let late = self.at.second().0 + 1 - key.grid().end(self.window.from);
+        let late = self.at.second().0 + 1 - key.grid().end(self.window.start()).0;
         (1..=PROMPT).contains(&late).then(|| late.unsigned_abs().next_power_of_two() as i64)
     }
 

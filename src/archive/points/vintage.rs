@@ -115,8 +115,8 @@ pub(super) fn changed_buckets(
 ) -> Vec<Window> {
     let mut changed = Vec::new();
     for revision in revisions(before, after) {
-        let start = key.grid().floor(revision.time.second().0);
-        add(&mut changed, Window { from: start, to: key.grid().end(start) });
+        let start = key.grid().floor(revision.time.second());
+        add(&mut changed, Window::between(start, key.grid().end(start)));
     }
     shared(&changed, windows)
 }

@@ -178,7 +178,7 @@ impl BudgetLedger {
         own.account.clone().moved(self.clock.now().plus(own.ahead), now)
     }
 
-    /// What this process spent while the shared account was not available; `None` while it is.
+    /// Account of this process while the shared one is not available; `None` while it is.
     fn debt(&self, now: UnixNanos) -> Option<Account> {
         lock(&self.own).failed_until?;
         Some(self.own_view_at(now))

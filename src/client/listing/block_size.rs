@@ -1,13 +1,13 @@
 //! Whether a request's block size fits the recommended one (supplement 9).
 
 use crate::client::error::ClientError;
-use crate::client::list_cache::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListLookup, ListQuery};
 use crate::client::listed::Listed;
 use crate::protocol::query::Spelling;
 use crate::protocol::{DiscoveryList, Filters, PointsQuery, check_block_size, has_block_size};
 
 /// A block size to check.
-pub(super) struct SizeQuestion {
+pub(super) struct BlockSizeLookup {
     query: ListQuery,
     size: f64,
     /// Whether several markets are summed. A service may leave some of them out of the sum, so their common
@@ -15,7 +15,7 @@ pub(super) struct SizeQuestion {
     summed: bool,
 }
 
-impl SizeQuestion {
+impl BlockSizeLookup {
     /// From a query; `None` without a block size, and in USD, where the recommendation (in the market's quote) does not
     /// apply.
     pub(super) fn of(query: &PointsQuery, usd: bool) -> Option<Self> {
@@ -37,12 +37,12 @@ impl SizeQuestion {
     }
 }
 
-impl ListQuestion<f64> for SizeQuestion {
+impl ListLookup<f64> for BlockSizeLookup {
     fn query(&self) -> &ListQuery {
         &self.query
     }
 
-    fn judge(&self, list: &[f64]) -> Result<Listed, ClientError> {
+    fn evaluate(&self, list: &[f64]) -> Result<Listed, ClientError> {
         let positive = list.iter().filter(|size| **size > 0.0).count();
         if positive == 0 || (self.summed && positive > 1) {
             return Ok(Listed::Unknown);
@@ -76,31 +76,31 @@ mod tests {
 
     #[test]
     fn only_what_a_recommendation_is_for_is_asked() {
-        let asked = SizeQuestion::of(&query(|_| ()), false).unwrap();
+        let asked = BlockSizeLookup::of(&query(|_| ()), false).unwrap();
         assert_eq!(
             asked.query.filters.to_query_string(),
             "type=BLOCK_BOOK_SNAPSHOT_AGG&exchange=BINANCE&exchange=BYBIT&coin=BTC"
         );
         let none: [fn(&mut PointsQuery); 2] =
             [|query| query.block_size = None, |query| query.data_type = "TRADE_AGG".into()];
-        assert!(none.into_iter().all(|change| SizeQuestion::of(&query(change), false).is_none()));
-        assert!(SizeQuestion::of(&query(|_| ()), true).is_none());
+        assert!(none.into_iter().all(|change| BlockSizeLookup::of(&query(change), false).is_none()));
+        assert!(BlockSizeLookup::of(&query(|_| ()), true).is_none());
     }
 
     #[test]
     fn a_size_is_refused_with_the_nearest_only_where_the_recommendation_is_sure() {
         use crate::protocol::GroupBy;
-        let judge = |list: &[f64], summed: bool| {
+        let evaluate = |list: &[f64], summed: bool| {
             let query = query(|query| query.group_by = summed.then_some(GroupBy::Sum));
-            SizeQuestion::of(&query, false).unwrap().judge(list).map_err(|error| error.message)
+            BlockSizeLookup::of(&query, false).unwrap().evaluate(list).map_err(|error| error.message)
         };
-        assert_eq!(judge(&[3.0], false), Ok(Listed::Yes));
-        assert_eq!((judge(&[0.0], false), judge(&[], false)), (Ok(Listed::Unknown), Ok(Listed::Unknown)));
-        let refused = judge(&[2.0], true).unwrap_err();
+        assert_eq!(evaluate(&[3.0], false), Ok(Listed::Yes));
+        assert_eq!((evaluate(&[0.0], false), evaluate(&[], false)), (Ok(Listed::Unknown), Ok(Listed::Unknown)));
+        let refused = evaluate(&[2.0], true).unwrap_err();
         assert!(
             refused.starts_with("block_size=3 is no multiple of 2, ") && refused.contains("fits is 4; any_block_size=")
         );
-        assert!(judge(&[1.0, 2.0], false).is_err());
-        assert_eq!(judge(&[1.0, 2.0], true), Ok(Listed::Unknown));
+        assert!(evaluate(&[1.0, 2.0], false).is_err());
+        assert_eq!(evaluate(&[1.0, 2.0], true), Ok(Listed::Unknown));
     }
 }

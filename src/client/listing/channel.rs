@@ -3,21 +3,21 @@
 
 use futures::future;
 
-use super::names::NameQuestion;
+use super::names::NameLookup;
 use crate::client::error::ClientError;
 use crate::client::inner::ClientInner;
-use crate::client::list_cache::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListLookup, ListQuery};
 use crate::client::listed::Listed;
 use crate::protocol::stream::{Channel, ChannelKind};
 use crate::protocol::{DataType, DiscoveryList, Filters};
 
 /// Whether a market is in a category.
-struct CategoryQuestion<'a> {
+struct CategoryLookup<'a> {
     query: ListQuery,
     channel: &'a Channel,
 }
 
-impl<'a> CategoryQuestion<'a> {
+impl<'a> CategoryLookup<'a> {
     /// `None` for a channel of any category.
     fn of(channel: &'a Channel) -> Option<Self> {
         if channel.takes_any_category() {
@@ -32,12 +32,12 @@ impl<'a> CategoryQuestion<'a> {
     }
 }
 
-impl ListQuestion<String> for CategoryQuestion<'_> {
+impl ListLookup<String> for CategoryLookup<'_> {
     fn query(&self) -> &ListQuery {
         &self.query
     }
 
-    fn judge(&self, categories: &[String]) -> Result<Listed, ClientError> {
+    fn evaluate(&self, categories: &[String]) -> Result<Listed, ClientError> {
         let Channel { exchange, symbol, category, kind, .. } = self.channel;
         if categories.is_empty() {
             return Ok(Listed::Unknown);
@@ -62,26 +62,26 @@ impl ClientInner {
             return Ok(Listed::Unknown);
         }
         let every = future::join_all(channels.iter().map(|channel| self.look_up_channel(channel))).await;
-        Ok(Listed::together(every.into_iter().collect::<Result<Vec<_>, _>>()?))
+        Ok(Listed::combine(every.into_iter().collect::<Result<Vec<_>, _>>()?))
     }
 
     async fn look_up_channel(&self, channel: &Channel) -> Result<Listed, ClientError> {
         // For an unknown kind, the list to look in is unknown.
         let Some(kind) = ChannelKind::find(&channel.kind) else { return Ok(Listed::Unknown) };
         let of_category = async {
-            match CategoryQuestion::of(channel) {
+            match CategoryLookup::of(channel) {
                 Some(question) => self.listings.names.ask(self, &question).await,
                 None => Ok(Listed::Yes),
             }
         };
         let (market, category) = future::join(self.look_up_market(kind, channel), of_category).await;
-        Ok(Listed::together([market?, category?]))
+        Ok(Listed::combine([market?, category?]))
     }
 
     async fn look_up_market(&self, kind: ChannelKind, channel: &Channel) -> Result<Listed, ClientError> {
         let Channel { exchange, symbol, .. } = channel;
         let ask = async |data_type: DataType| {
-            let question = NameQuestion::of_market(data_type.spec().name, exchange, symbol);
+            let question = NameLookup::of_market(data_type.spec().name, exchange, symbol);
             self.listings.names.ask(self, &question).await
         };
         let wanted = kind.spec().data_type;

@@ -11,8 +11,8 @@ mod names;
 
 use futures::future;
 
-use self::block_size::SizeQuestion;
-use self::names::NameQuestion;
+use self::block_size::BlockSizeLookup;
+use self::names::NameLookup;
 use super::archive_writes::blocking;
 use super::error::ClientError;
 use super::inner::{Client, ClientInner};
@@ -30,12 +30,12 @@ impl Client {
     /// a multiple of the recommended one (supplement 9), each with the nearest valid one.
     pub fn listed(&self, request: &PointsRequest) -> Result<Option<Listed>, ClientError> {
         let inner = &self.inner;
-        let named = match inner.name_question(request) {
-            Some(question) => inner.listings.names.says(&question).transpose()?,
+        let named = match inner.name_lookup(request) {
+            Some(question) => inner.listings.names.cached(&question).transpose()?,
             None => Some(Listed::Unknown),
         };
-        let sized = match inner.size_question(request) {
-            Some(question) => inner.listings.sizes.says(&question).transpose()?,
+        let sized = match inner.size_lookup(request) {
+            Some(question) => inner.listings.sizes.cached(&question).transpose()?,
             None => Some(Listed::Unknown),
         };
         Ok(named.filter(|_| sized.is_some()))
@@ -61,13 +61,13 @@ impl Client {
             return Ok(Listed::Unknown);
         }
         let named = async {
-            match inner.name_question(request) {
+            match inner.name_lookup(request) {
                 Some(question) => inner.listings.names.ask(&**inner, &question).await,
                 None => Ok(Listed::Unknown),
             }
         };
         let sized = async {
-            match inner.size_question(request) {
+            match inner.size_lookup(request) {
                 Some(question) => inner.listings.sizes.ask(&**inner, &question).await,
                 None => Ok(Listed::Unknown),
             }
@@ -79,12 +79,12 @@ impl Client {
 }
 
 impl ClientInner {
-    fn name_question<'a>(&self, request: &'a PointsRequest) -> Option<NameQuestion<'a>> {
-        NameQuestion::of(&request.query).filter(|_| self.check_symbols)
+    fn name_lookup<'a>(&self, request: &'a PointsRequest) -> Option<NameLookup<'a>> {
+        NameLookup::of(&request.query).filter(|_| self.check_symbols)
     }
 
-    fn size_question(&self, request: &PointsRequest) -> Option<SizeQuestion> {
-        SizeQuestion::of(&request.query, request.usd()).filter(|_| !self.any_block_size)
+    fn size_lookup(&self, request: &PointsRequest) -> Option<BlockSizeLookup> {
+        BlockSizeLookup::of(&request.query, request.usd()).filter(|_| !self.any_block_size)
     }
 
     /// Whether a request sends anything, as far as can be known without sending.
@@ -93,7 +93,7 @@ impl ClientInner {
         if window.is_empty() {
             return false;
         }
-        // What the client itself refuses costs nothing either, and has its own error.
+        // A request that the client refuses costs nothing either, and has its own error.
         if self.tier.is_some_and(|tier| request.check_walls(tier, window, now).is_err()) {
             return false;
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::client::error::ClientError;
-use crate::client::list_cache::{ListQuery, ListQuestion};
+use crate::client::list_cache::{ListLookup, ListQuery};
 use crate::client::listed::Listed;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
@@ -14,12 +14,12 @@ use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
 const FEW: usize = 8;
 
 /// A symbol or a coin to look up.
-pub(super) struct NameQuestion<'a> {
+pub(super) struct NameLookup<'a> {
     query: ListQuery,
     name: &'a str,
 }
 
-impl<'a> NameQuestion<'a> {
+impl<'a> NameLookup<'a> {
     /// From a query's symbol, or else its coin.
     pub(super) fn of(query: &'a PointsQuery) -> Option<Self> {
         let (list, name) = match (&query.raw_symbol, &query.normalized_symbol, &query.coin) {
@@ -44,12 +44,12 @@ impl<'a> NameQuestion<'a> {
     }
 }
 
-impl ListQuestion<String> for NameQuestion<'_> {
+impl ListLookup<String> for NameLookup<'_> {
     fn query(&self) -> &ListQuery {
         &self.query
     }
 
-    fn judge(&self, names: &[String]) -> Result<Listed, ClientError> {
+    fn evaluate(&self, names: &[String]) -> Result<Listed, ClientError> {
         let Self { query: ListQuery { list, filters }, name } = self;
         if names.iter().any(|known| known == name) {
             return Ok(Listed::Yes);
@@ -144,23 +144,23 @@ mod tests {
 
     #[test]
     fn only_a_list_that_is_sure_refuses() {
-        let judge = |exchange: &str, name: &str, names: &[&str]| {
-            NameQuestion::of_market("TRADE_AGG", exchange, name).judge(&list(names))
+        let evaluate = |exchange: &str, name: &str, names: &[&str]| {
+            NameLookup::of_market("TRADE_AGG", exchange, name).evaluate(&list(names))
         };
-        assert_eq!(judge("BINANCE_FUTURES", "BTCUSDT", &["BTCUSDT"]).unwrap(), Listed::Yes);
-        let refused = judge("BINANCE_FUTURES", "BTCUSD", &["BTCUSDT"]).unwrap_err().message;
+        assert_eq!(evaluate("BINANCE_FUTURES", "BTCUSDT", &["BTCUSDT"]).unwrap(), Listed::Yes);
+        let refused = evaluate("BINANCE_FUTURES", "BTCUSD", &["BTCUSDT"]).unwrap_err().message;
         assert!(refused.starts_with("BINANCE_FUTURES has no BTCUSD; did you mean BTCUSDT? ("), "{refused}");
-        let refused = judge("BINANCE_FUTURES", "NOSUCH", &["BTCUSDT"]).unwrap_err().message;
+        let refused = evaluate("BINANCE_FUTURES", "NOSUCH", &["BTCUSDT"]).unwrap_err().message;
         assert!(
             refused.starts_with("BINANCE_FUTURES has no NOSUCH (of TRADE_AGG the service lists BTCUSDT there"),
             "{refused}"
         );
         let unsure = [
-            judge("BINANCE_FUTURES", "BTCUSD", &[]).unwrap(),
-            judge("PREDICTION_VENUE", "some-slug", &["0xabc"]).unwrap(),
+            evaluate("BINANCE_FUTURES", "BTCUSD", &[]).unwrap(),
+            evaluate("PREDICTION_VENUE", "some-slug", &["0xabc"]).unwrap(),
         ];
         assert!(unsure.iter().all(|one| matches!(one, Listed::Unsure(_))), "{unsure:?}");
-        let newer = NameQuestion::of_market("NEWER_TYPE", "BINANCE_FUTURES", "BTCUSD");
-        assert_eq!(newer.judge(&[]).unwrap(), Listed::Unknown);
+        let newer = NameLookup::of_market("NEWER_TYPE", "BINANCE_FUTURES", "BTCUSD");
+        assert_eq!(newer.evaluate(&[]).unwrap(), Listed::Unknown);
     }
 }

@@ -1,7 +1,7 @@
 //! Explains why a window holds no bucket (supplement 4).
 
 use super::PointsRequest;
-use crate::clock::{UnixNanos, utc};
+use crate::clock::{UnixNanos, UnixSecond, utc};
 use crate::protocol::Tier;
 use crate::protocol::query::Spelling;
 
@@ -13,19 +13,19 @@ impl PointsRequest {
         if !window.is_empty() {
             return None;
         }
-        let clock = now.second().0;
+        let clock = now.second();
         let forming = self.grid.floor(clock);
         let period = self.period.map(|period| period as f64);
         let (start, end) = match (self.start, self.end, period) {
             (Some(start), Some(end), _) => (start, end),
             (Some(start), None, Some(period)) => (start, start + period),
             (None, Some(end), Some(period)) => (end - period, end),
-            (None, None, Some(period)) => (forming as f64 - period, forming as f64),
+            (None, None, Some(period)) => (forming.0 as f64 - period, forming.0 as f64),
             // An open end means now.
             (Some(start), None, None) => (start, start.max(now.ceil_second().0 as f64)),
             (None, _, None) => return None,
         };
-        let (start, end) = (start.ceil() as i64, end.ceil() as i64);
+        let (start, end) = (UnixSecond(start.ceil() as i64), UnixSecond(end.ceil() as i64));
         let first = self.grid.ceil(start);
         let why = if start > clock {
             format!("the window starts at {}, in the future: the clock says {}", utc(start), utc(clock))

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Map, Value};
 
 use super::event::{Event, nanoseconds};
+use crate::clock::UnixNanos;
 use crate::columns::NO_TIME;
 use crate::decode::{LONGEST_ID, TradePoint};
 
@@ -25,7 +26,7 @@ const ROW: usize = 40;
 pub struct Trades {
     /// Whether they are liquidations.
     pub are_liquidations: bool,
-    /// Unix nanoseconds; `i64::MIN` if none was sent.
+    /// Unix nanoseconds; [`NO_TIME`] if none was sent.
     pub times: Vec<i64>,
     /// Prices in quote.
     pub prices: Vec<f64>,
@@ -90,7 +91,7 @@ impl Trades {
     }
 
     pub(super) fn push(&mut self, series: u32, point: &TradePoint<'_>) {
-        self.times.push(point.time);
+        self.times.push(point.time.0);
         self.prices.push(point.price);
         self.amounts.push(point.amount);
         self.series.push(series);
@@ -178,13 +179,14 @@ impl SharedTable {
             LIQUIDATION => true,
             _ => return None,
         };
-        let mut point = TradePoint { is_liquidation, series: b"", id: "", price: 0.0, amount: 0.0, time: NO_TIME };
+        let mut point =
+            TradePoint { is_liquidation, series: b"", id: "", price: 0.0, amount: 0.0, time: UnixNanos(NO_TIME) };
         for (name, value) in &event.values {
             match name.as_str() {
                 "id" => point.id = value.as_str().filter(|id| id.len() <= LONGEST_ID)?,
                 "price" => point.price = value.as_f64()?,
                 "amount" => point.amount = value.as_f64()?,
-                "timestamp" => point.time = nanoseconds(value)?.0,
+                "timestamp" => point.time = nanoseconds(value)?,
                 _ => return None,
             }
         }

@@ -62,7 +62,7 @@ impl Session {
         if is_known {
             self.alive = true;
             let latest = points.iter().map(|point| point.time).max();
-            self.whole_until = self.whole_until.max(latest.filter(|time| *time != NO_TIME).map(UnixNanos));
+            self.whole_until = self.whole_until.max(latest.filter(|time| time.0 != NO_TIME));
             for (point, index) in points.iter().zip(&found) {
                 let spelt = self.texts[usize::from(point.is_liquidation)].at(*index);
                 if self.seen.is_new_id(&spelt.market, point.id) {

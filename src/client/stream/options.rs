@@ -17,7 +17,7 @@ use crate::client::inner::ClientInner;
 pub struct StreamOptions {
     /// Largest number of events in the queue.
     pub queue: usize,
-    /// What happens when the queue is full.
+    /// Rule for a full queue.
     pub overflow: Overflow,
     /// Pauses between attempts to connect again.
     pub backoff: Backoff,

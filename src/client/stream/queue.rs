@@ -13,7 +13,7 @@ use crate::client::log::{self, LogLevel, LogRecord};
 /// Most notices in the queue for the log; older ones are dropped.
 const NOTICES: usize = 64;
 
-/// What happens when the queue is full.
+/// Rule for a full queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overflow {
     /// Stops reading from the connection until events are taken. Nothing is lost as long as the service waits. When it
@@ -260,7 +260,8 @@ mod tests {
     fn trades(ids: &[&str], are_liquidations: bool) -> StreamItem {
         let mut trades = Trades::of(are_liquidations);
         for id in ids {
-            let point = TradePoint { is_liquidation: false, series: b"", id, price: 1.0, amount: 1.0, time: 0 };
+            let point =
+                TradePoint { is_liquidation: false, series: b"", id, price: 1.0, amount: 1.0, time: UnixNanos(0) };
             trades.push(0, &point);
         }
         StreamItem::Trades(trades)

@@ -4,7 +4,7 @@ use super::parts::Parts;
 use super::times::MOST_SECONDS;
 use crate::clock::units::{SECOND, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE};
 
-/// What a length may be.
+/// Accepted forms of a length, for messages.
 const WANTED_LENGTH: &str = "give seconds, a number with a unit such as 90d or, in Python, a timedelta";
 /// Seconds of the units that a text may have. A capital M is a month elsewhere, and refused here.
 const UNITS: [(i64, &[&str]); 5] = [
@@ -26,16 +26,16 @@ pub enum GivenLength<'a> {
     Text(&'a str),
     /// A number of seconds.
     Seconds(f64),
-    /// What counts nanoseconds itself; `None` for more of them than fit.
+    /// An object that counts nanoseconds; `None` if they do not fit.
     Nanoseconds(Option<i128>),
 }
 
-/// Why something is no length of time.
+/// Reason why a value is no length of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoLength {
     /// It has another form.
     Unreadable,
-    /// It would be a length but for its sign.
+    /// It is negative.
     Negative,
     /// It counts months or years.
     Calendar,
@@ -50,7 +50,7 @@ pub enum NoLength {
 }
 
 impl NoLength {
-    /// The same in words, with the value as it is shown.
+    /// The message, with the value as it is shown.
     pub fn message(&self, shown: &str) -> String {
         match self {
             Self::Unreadable => format!(

@@ -1,6 +1,6 @@
 //! A text, read from its beginning.
 
-/// What is left of a text.
+/// The unread rest of a text.
 pub(super) struct Parts<'a>(pub(super) &'a [u8]);
 
 impl Parts<'_> {

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use jiff::civil::{Date, date};
 
 use super::parts::Parts;
-use crate::clock::units::{SECONDS_PER_HOUR, SECONDS_PER_MINUTE, utc};
+use crate::clock::units::{SECONDS_PER_HOUR, SECONDS_PER_MINUTE, UnixSecond, utc};
 
 /// Unix seconds reach this in the year 5138; a larger number is milliseconds, microseconds or nanoseconds.
 pub(super) const MOST_SECONDS: f64 = 1e11;
-/// What a time may be.
+/// Accepted forms of a time, for messages.
 const WANTED: &str = "give an ISO 8601 text such as 2026-01-31T12:00:00Z, Unix seconds or, in Python, a datetime";
 
-/// Why something is no time.
+/// Reason why a value is no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoTime {
     /// It has another form, or a part of it is out of its range: which one, in words.
@@ -26,7 +26,7 @@ pub enum NoTime {
 }
 
 impl NoTime {
-    /// The same in words, with the value as it is shown, and the argument that may be left out instead.
+    /// The message, with the value as it is shown, and the argument that may be left out instead.
     pub fn message(&self, shown: &str, argument: &str) -> String {
         match self {
             Self::Unreadable(None) => format!("{shown} is not a time; {WANTED}"),
@@ -73,7 +73,7 @@ pub fn time_of_number(seconds: f64) -> Result<f64, NoTime> {
         return Err(NoTime::OtherUnit(units.iter().find(|unit| size < unit.0).map_or("nanoseconds", |unit| unit.1)));
     }
     match date_of_number(seconds) {
-        Some(date) => Err(NoTime::DateNumber(iso(seconds as i64), date)),
+        Some(date) => Err(NoTime::DateNumber(iso(UnixSecond(seconds as i64)), date)),
         None => Ok(seconds),
     }
 }
@@ -93,8 +93,8 @@ fn date_of_number(seconds: f64) -> Option<String> {
     ((1..=12).contains(&month) && (1..=31).contains(&day)).then(|| format!("{year}-{month:02}-{day:02}"))
 }
 
-/// A Unix second as people read it: `2026-01-31 12:00` in UTC, with seconds where there are some.
-pub fn iso(second: i64) -> String {
+/// A second as people read it: `2026-01-31 12:00` in UTC, with seconds where there are some.
+pub fn iso(second: UnixSecond) -> String {
     let text = utc(second);
     let text = text.strip_suffix(" UTC").unwrap_or(&text);
     text.strip_suffix(":00").unwrap_or(text).to_owned()
@@ -102,18 +102,18 @@ pub fn iso(second: i64) -> String {
 
 /// A moment by its parts, which need not be on the calendar.
 #[derive(Default)]
-struct Written {
+struct CalendarParts {
     /// Year, month and day.
     date: [i64; 3],
     /// Hour, minute and second.
     time: [i64; 3],
-    /// Of a second.
+    /// Fraction of a second.
     fraction: f64,
     /// Whether the offset is behind UTC, its hours and its minutes.
     offset: (bool, i64, i64),
 }
 
-impl Written {
+impl CalendarParts {
     fn seconds(&self) -> Result<f64, Cow<'static, str>> {
         let (behind, hours, minutes) = self.offset;
         if self.date[0] == 0 {
@@ -144,12 +144,12 @@ impl Written {
 
 impl Parts<'_> {
     /// A day, and a time of day if one follows.
-    fn moment(&mut self) -> Option<Written> {
+    fn moment(&mut self) -> Option<CalendarParts> {
         let (year, _) = self.digits(4, 4)?;
         self.sign(b"-")?;
         let month = self.two_digits()?;
         self.sign(b"-")?;
-        let mut moment = Written { date: [year, month, self.two_digits()?], ..Written::default() };
+        let mut moment = CalendarParts { date: [year, month, self.two_digits()?], ..CalendarParts::default() };
         if self.sign(b"T ").is_none() {
             return Some(moment);
         }
@@ -253,7 +253,7 @@ mod tests {
         fn a_text_is_the_moment_that_it_was_written_of(second in -2_000_000_000_i64..50_000_000_000) {
             let at = jiff::Timestamp::from_second(second).unwrap();
             prop_assert_eq!(time_of_text(&at.to_string()), Ok(second as f64));
-            prop_assert_eq!(time_of_text(&iso(second)), Ok(second as f64));
+            prop_assert_eq!(time_of_text(&iso(UnixSecond(second))), Ok(second as f64));
         }
 
         #[test]

@@ -18,7 +18,7 @@ use crate::clock::{UnixNanos, UnixSecond};
 const MAX_DEPTH: usize = 64;
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
 
-/// What comes after some elements of an array.
+/// The next token after some elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// A comma or the end.

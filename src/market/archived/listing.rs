@@ -1,4 +1,4 @@
-//! What an archive has answers of, as a source that lists them and has no raw data.
+//! Source over an archive: it lists the markets that have archived answers, and has no raw data.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::protocol::{DataType, Selection};
 #[derive(Default)]
 pub(super) struct AskedInstruments {
     instruments: Vec<Instrument>,
-    /// Of each market, the types that were asked, and the first second of the first bucket of each.
+    /// By market: its archived types, each with the start of its first bucket.
     asked: Vec<BTreeMap<&'static str, UnixSecond>>,
     feeds: Feeds,
 }
@@ -95,7 +95,8 @@ impl Source for AskedInstruments {
     }
 }
 
-/// What of an archive's content is of no market; and no raw data at all, so that the figures of the listing are unknown.
+/// Option summaries, tokens and prediction markets of the archive. It has no raw data, so the figures of the listing are
+/// unknown.
 #[derive(Default)]
 struct ListedContent {
     summaries: Vec<OptionSummary>,

@@ -1,5 +1,5 @@
-//! A market of what an archive keeps: the answers of a service as they were paid for, and a list of what there are answers of.
-//! What was never asked is refused: nobody knows whether it holds anything.
+//! Market over an archive: it gives the archived answers of a service, and lists their markets. A window that was never
+//! downloaded is refused, because nobody knows whether it has data.
 
 mod listing;
 
@@ -16,7 +16,7 @@ use crate::protocol::PointsQuery;
 /// Windows that a refusal names.
 const SHOWN: usize = 3;
 
-/// The answers that an archive keeps.
+/// The answers in an archive.
 pub(in crate::market) struct Archived {
     archive: Archive,
 }
@@ -24,7 +24,7 @@ pub(in crate::market) struct Archived {
 /// An archive, opened.
 pub(in crate::market) struct OpenedArchive {
     pub(in crate::market) answers: Archived,
-    /// What discovery lists: what is kept now.
+    /// The markets in the archive, for discovery.
     pub(in crate::market) source: Box<dyn Source>,
     /// The end of the newest bucket that was asked.
     pub(in crate::market) last_event: Option<UnixNanos>,
@@ -47,8 +47,8 @@ impl Archived {
     /// learned later. The forming bucket is in no archive.
     ///
     /// # Errors
-    /// [`MarketError::NotArchived`] where a part of the window was never asked, [`MarketError::Internal`] for a file that is
-    /// not what was written.
+    /// [`MarketError::NotArchived`] if a part of the window was never downloaded, [`MarketError::Internal`] for a damaged
+    /// file.
     pub(in crate::market) fn points(&self, query: &PointsQuery, now: UnixNanos) -> Result<Vec<Series>, MarketError> {
         let Some(key) = self.archive.key(query).map_err(|fault| broken(&fault))? else {
             return Err(MarketError::NotArchived(format!("no archive keeps {}", query.data_type)));
@@ -68,9 +68,9 @@ impl Archived {
 /// The bucket starts that a query means and that have ended; `None` where there are none (supplement 4).
 fn closed(key: &ArchiveKey, query: &PointsQuery, now: UnixSecond) -> Option<Window> {
     let period = query.period.unwrap_or(0).max(0);
-    let from = query.from.unwrap_or_else(|| now.0.saturating_sub(period));
+    let from = query.from.map_or_else(|| now.plus(-period), UnixSecond);
     let grid = key.grid();
-    let window = Window { from: grid.ceil(from), to: grid.ceil(from.saturating_add(period)).min(key.closed(now).0) };
+    let window = Window::between(grid.ceil(from), grid.ceil(from.plus(period)).min(key.closed(now)));
     (!window.is_empty()).then_some(window)
 }
 
@@ -78,13 +78,13 @@ fn broken(fault: &ArchiveFault) -> MarketError {
     MarketError::Internal(fault.to_string())
 }
 
-/// Which windows are missing, and what there is.
+/// The message for missing windows; it names those that the archive has.
 fn refusal(what: &str, missing: &[Window], asked: &[Window], window: Window) -> String {
     let spelt = |windows: &[Window]| {
         let mut text = String::new();
         for (place, one) in windows.iter().take(SHOWN).enumerate() {
             // Writing to a text cannot fail.
-            let _ = write!(text, "{}{} to {}", if place > 0 { ", " } else { "" }, utc(one.from), utc(one.to));
+            let _ = write!(text, "{}{} to {}", if place > 0 { ", " } else { "" }, utc(one.start()), utc(one.end()));
         }
         if windows.len() > SHOWN {
             let _ = write!(text, " and {} more", windows.len() - SHOWN);

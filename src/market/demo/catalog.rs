@@ -4,7 +4,7 @@ use super::clock::BEGIN;
 use super::history::{BITCOIN, History, Years};
 use super::noise::place;
 use super::path::Path;
-use crate::clock::{MINUTES_PER_DAY, UnixSecond};
+use crate::clock::MINUTES_PER_DAY;
 use crate::market::raw::{Instrument, RawData, RawDataSet};
 use crate::protocol::symbol::Category;
 
@@ -14,11 +14,11 @@ struct Coin {
     /// Prices at the beginning of the years from 2015 to 2026, USD.
     years: Years,
     yearly_deviation: f64,
-    /// Part of the variance that is the whole market's.
+    /// Part of the variance that comes from the whole market.
     common: f64,
     /// USD traded in a day over all venues at the last of the years' prices.
     turnover: f64,
-    /// Decimals of a price: a tick is below a thousandth of the lowest.
+    /// Decimals of a price: a tick is below a thousandth of the lowest price.
     decimals: i32,
 }
 
@@ -120,7 +120,7 @@ const MARKET: u64 = 0x4d41_524b;
 
 struct DemoVenue {
     name: &'static str,
-    /// Share of the turnover; all of them are 1 together.
+    /// Share of the turnover; all shares sum to 1.
     share: f64,
     /// Mean distance to the common price, in hundredths of a percent.
     premium: f64,
@@ -159,9 +159,9 @@ fn dashed(coin: &str) -> String {
     format!("{coin}-USDT")
 }
 
-/// The demo's parameters of a market.
+/// Parameters of a market.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::market) struct Traits {
+pub(in crate::market) struct MarketTraits {
     /// Path of the coin, common to its venues.
     pub path: Path,
     /// Hash that distinguishes this market's details from another's.
@@ -174,7 +174,7 @@ pub(in crate::market) struct Traits {
     pub amount_decimals: i32,
     /// Mean coin traded in a minute.
     pub minute_amount: f64,
-    /// Minutes between settlements of the funding; 0 for a market without.
+    /// Minutes between settlements of the funding; 0 for a market without funding.
     pub settlement: i64,
 }
 
@@ -184,7 +184,7 @@ fn raw_data(perpetual: bool) -> RawDataSet {
 }
 
 /// Every market: each coin on each venue. A coin's place is part of its seed as well.
-pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
+pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<MarketTraits>) {
     let (mut instruments, mut traits) = (Vec::new(), Vec::new());
     let market = place(&[seed, MARKET]);
     for (coin_index, coin) in COINS.iter().enumerate() {
@@ -194,18 +194,14 @@ pub(in crate::market) fn markets(seed: u64) -> (Vec<Instrument>, Vec<Traits>) {
         let price = coin.years[coin.years.len() - 1];
         let amount_decimals = (price.log10().floor() as i32).clamp(0, 4);
         for (venue_index, venue) in VENUES.iter().enumerate() {
-            let mut instrument = Instrument::named(
-                venue.name.to_owned(),
-                (venue.symbol)(coin.ticker),
-                UnixSecond(BEGIN),
-                RawDataSet::default(),
-            );
+            let mut instrument =
+                Instrument::named(venue.name.to_owned(), (venue.symbol)(coin.ticker), BEGIN, RawDataSet::default());
             let perpetual = instrument.is(Category::Perpetual);
             coin.name.clone_into(&mut instrument.coin_name);
             instrument.raw_data = raw_data(perpetual);
             let settlement = if perpetual { instrument.funding_seconds() / 60 } else { 0 };
             instruments.push(instrument);
-            traits.push(Traits {
+            traits.push(MarketTraits {
                 path,
                 seed: place(&[seed, coin_index as u64, 1 + venue_index as u64]),
                 premium: venue.premium * 1e-4,

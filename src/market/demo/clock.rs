@@ -1,14 +1,14 @@
-//! The demo's time: its first and last minute, and the part of a window until now.
+//! The demo's time range, and clipping of a window to `now`.
 
 use std::ops::{Range, RangeInclusive};
 
-use crate::clock::{UnixNanos, Window};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 
-/// First minute of the demo market: 2015-01-01.
-pub(in crate::market) const BEGIN: i64 = 1_420_070_400;
+/// Start of the demo market: 2015-01-01.
+pub(in crate::market) const BEGIN: UnixSecond = UnixSecond(1_420_070_400);
 
-/// Last minute of the demo market: 2100-01-01.
-pub(in crate::market) const END: i64 = 4_102_444_800;
+/// End of the demo market, exclusive: 2100-01-01.
+pub(in crate::market) const END: UnixSecond = UnixSecond(4_102_444_800);
 
 /// The moments of a window up to `now`.
 pub(in crate::market) fn times(window: Window, now: UnixNanos) -> RangeInclusive<UnixNanos> {
@@ -23,7 +23,7 @@ pub(in crate::market) fn from_whole_minute(window: Window) -> Window {
 
 /// The whole minutes with a start in a window that have begun at `now` and are not before the market.
 pub(in crate::market) fn minutes(window: Window, now: UnixNanos) -> Range<i64> {
-    let ceil = |second: i64| second.div_euclid(60) + i64::from(second.rem_euclid(60) > 0);
+    let first = |edge: UnixSecond| edge.clamp(BEGIN, END).plus(59).minute().0;
     let begun = now.minute().0 + 1;
-    ceil(window.from.clamp(BEGIN, END))..ceil(window.to.clamp(BEGIN, END)).min(begun)
+    first(window.start())..first(window.end()).min(begun)
 }

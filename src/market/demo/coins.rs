@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::catalog::{self, Traits};
+use super::catalog::{self, MarketTraits};
 use super::clock::{from_whole_minute, minutes, times};
 use super::path::{BLOCK, PathBlock};
 use crate::clock::{UnixMinute, UnixNanos, Window};
@@ -16,13 +16,13 @@ const KEPT_BLOCKS: usize = 6_000;
 /// The coins' markets.
 pub(in crate::market) struct Coins {
     pub(in crate::market) instruments: Vec<Instrument>,
-    pub(in crate::market) traits: Vec<Traits>,
+    pub(in crate::market) traits: Vec<MarketTraits>,
     /// Blocks of the paths by (path, start).
     blocks: Cache<(u64, i64), PathBlock>,
 }
 
 /// Visits the events of a minute of a market in time order.
-pub(in crate::market) type MinuteEvents = fn(&Traits, &PathBlock, UnixMinute, &mut dyn FnMut(&Trade));
+pub(in crate::market) type MinuteEvents = fn(&MarketTraits, &PathBlock, UnixMinute, &mut dyn FnMut(&Trade));
 
 impl Coins {
     /// The coins' markets of a seed.
@@ -32,7 +32,7 @@ impl Coins {
     }
 
     /// The block of a market that holds a minute.
-    pub(in crate::market) fn block(&self, traits: &Traits, minute: UnixMinute) -> Arc<PathBlock> {
+    pub(in crate::market) fn block(&self, traits: &MarketTraits, minute: UnixMinute) -> Arc<PathBlock> {
         let key = (traits.path.seed(), minute.0 & !(BLOCK - 1));
         self.blocks.made(key, || traits.path.block(minute))
     }
@@ -67,7 +67,7 @@ impl Coins {
         let known = times(window, now);
         self.each_minute(market, from_whole_minute(window), now, |block, minute| {
             events(traits, block, minute, &mut |event| {
-                if known.contains(&UnixNanos(event.time)) {
+                if known.contains(&event.time) {
                     visit(event);
                 }
             });
@@ -95,14 +95,14 @@ impl Coins {
 /// The bar of a minute, of its events up to `now`; `None` when there are none yet.
 pub(in crate::market) fn bar(
     events: MinuteEvents,
-    traits: &Traits,
+    traits: &MarketTraits,
     block: &PathBlock,
     minute: UnixMinute,
     now: UnixNanos,
 ) -> Option<Bar> {
     let mut bar: Option<Bar> = None;
     events(traits, block, minute, &mut |event| {
-        if event.time > now.0 {
+        if event.time > now {
             return;
         }
         match &mut bar {

@@ -1,6 +1,5 @@
-//! Prices of the demo's coins: their levels from 2015 to 2026 are realistic. Between the years
-//! of another coin the shape is Bitcoin's; coins that did not exist yet have made-up prices. From 2026 on prices wander
-//! around the last one.
+//! Prices of the demo's coins: their levels from 2015 to 2026 are realistic. Other coins have yearly prices with Bitcoin's
+//! shape in between; coins that did not exist yet have invented prices. From 2026 on prices wander around the last one.
 
 use super::clock::BEGIN;
 use super::noise::{normal, place, smooth};
@@ -40,7 +39,7 @@ pub(in crate::market) const BITCOIN: Years = {
     years
 };
 
-/// How the knots of a coin's price deviate from its history.
+/// Deviations of the knots of a coin's price from its history.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct History {
     pub years: &'static Years,
@@ -53,10 +52,10 @@ pub(in crate::market) struct History {
 impl History {
     /// Logarithm of the price at a knot, given by its number and its minute.
     pub(in crate::market) fn knot(&self, knot: i64, minute: UnixMinute) -> f64 {
-        let years = ((minute.second().0 - BEGIN) as f64 / YEAR).max(0.0);
+        let years = (minute.second().since(BEGIN) as f64 / YEAR).max(0.0);
         let shape = between(&QUARTERS, 4.0 * years) - between(&BITCOIN, years);
         let stray = |seed: u64, slow: f64, fast: f64| {
-            // Beyond the tables prices deviate further, around the last level.
+            // Beyond the tables prices deviate more, around the last level.
             let ahead = (years - YEARS as f64).clamp(0.0, 1.0);
             slow * ahead * smooth(place(&[seed, 1]), knot as f64 / 7.0) + fast * normal(place(&[seed, 2, knot as u64]))
         };
@@ -65,7 +64,7 @@ impl History {
     }
 }
 
-/// The logarithm of a table's value at a place in it, linear between neighbours; beyond the end that of the last one.
+/// Logarithm of a table's value at a place, linear between neighbours; beyond the end, that of the last value.
 fn between(table: &[f64], at: f64) -> f64 {
     let last = table.len() - 1;
     let index = (at.floor() as usize).min(last);

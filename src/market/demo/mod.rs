@@ -1,4 +1,4 @@
-//! What all subjects of the demo share: coins, venues and markets, and the paths of prices as functions of time.
+//! Coins, venues and markets of the demo, and the paths of their prices as functions of time.
 
 pub(in crate::market) mod catalog;
 pub(in crate::market) mod clock;

@@ -13,14 +13,14 @@ pub(in crate::market) const BLOCK: i64 = 1 << BLOCK_BITS;
 /// Part of a coin's volume that follows the whole market's.
 const COMMON_VOLUME: f64 = 0.6;
 
-/// How a coin's price moves.
+/// Parameters of a coin's price path.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::market) struct Path {
     seed: u64,
     history: History,
-    /// What all coins share, with a variance of one per minute.
+    /// The walk that all coins share, with a variance of one per minute.
     market: PriceWalk,
-    /// The rest.
+    /// The walk of this coin alone.
     own: PriceWalk,
     /// The coin's beta to the market's walk.
     pub(super) loading: f64,
@@ -55,14 +55,14 @@ impl PathBlock {
 
 /// A segment of both walks.
 #[derive(Clone, Copy)]
-pub(super) struct Both {
+pub(super) struct WalkPair {
     pub(super) market: WalkStretch,
     pub(super) own: WalkStretch,
 }
 
 impl Path {
-    /// A path through a coin's history, with an annual volatility (0.5 is a calm coin, 1 a volatile one) of whose
-    /// variance the market's walk is the part `common`. `market` is the seed of what the coins have in common.
+    /// A path through a coin's history with an annual volatility (0.5 is a calm coin, 1 a volatile one). The shared walk, whose
+    /// seed is `market`, makes up the part `common` of the variance.
     pub(in crate::market) fn new(market: u64, seed: u64, history: History, yearly_deviation: f64, common: f64) -> Self {
         const MINUTES_A_YEAR: f64 = 525_600.0;
         let minute_deviation = yearly_deviation / MINUTES_A_YEAR.sqrt();
@@ -87,27 +87,27 @@ impl Path {
         self.minute_deviation
     }
 
-    pub(super) fn segment(&self, segment: i64) -> Both {
+    pub(super) fn segment(&self, segment: i64) -> WalkPair {
         let knot = |knot: i64| self.history.knot(knot, UnixMinute(knot << KNOT_BITS));
-        Both {
+        WalkPair {
             market: self.market.segment(segment, 0.0, 0.0),
             own: self.own.segment(segment, knot(segment), knot(segment + 1)),
         }
     }
 
-    pub(super) fn halves(&self, whole: &Both) -> [Both; 2] {
+    pub(super) fn halves(&self, whole: &WalkPair) -> [WalkPair; 2] {
         let ([market, after], [own, later]) = (self.market.halves(&whole.market), self.own.halves(&whole.own));
-        [Both { market, own }, Both { market: after, own: later }]
+        [WalkPair { market, own }, WalkPair { market: after, own: later }]
     }
 
     /// Prices at the ends of a stretch.
-    pub(super) fn ends(&self, both: &Both) -> [f64; 2] {
+    pub(super) fn ends(&self, both: &WalkPair) -> [f64; 2] {
         [both.market.left * self.loading + both.own.left, both.market.right * self.loading + both.own.right]
             .map(f64::exp)
     }
 
     /// Walks down to the stretch of 2^bits minutes that holds a minute.
-    pub(super) fn stretch(&self, minute: UnixMinute, bits: u32) -> Both {
+    pub(super) fn stretch(&self, minute: UnixMinute, bits: u32) -> WalkPair {
         let mut both = self.segment(minute.0 >> KNOT_BITS);
         while both.own.bits > bits {
             let [first, second] = self.halves(&both);
@@ -134,7 +134,7 @@ impl Path {
         }
         let mut prices: Vec<f64> = stretches.iter().map(|minute| self.ends(minute)[0]).collect();
         prices.push(self.ends(&stretches[minutes - 1])[1]);
-        let of = |figure: fn(&Self, &Both) -> f64| -> Vec<f32> {
+        let of = |figure: fn(&Self, &WalkPair) -> f64| -> Vec<f32> {
             stretches.iter().map(|minute| figure(self, minute) as f32).collect()
         };
         let wildness = of(Self::wildness);
@@ -146,7 +146,7 @@ impl Path {
         self.loading * self.loading * market + own
     }
 
-    pub(super) fn wildness(&self, minute: &Both) -> f64 {
+    pub(super) fn wildness(&self, minute: &WalkPair) -> f64 {
         let variance = self.variance(minute.market.variance, minute.own.variance);
         variance.sqrt() / self.minute_deviation * season(minute.own.low).swing
     }
@@ -167,7 +167,7 @@ impl Path {
 }
 
 /// Volume of a minute, in parts of the usual one.
-fn volume_of(minute: &Both) -> f64 {
+fn volume_of(minute: &WalkPair) -> f64 {
     let volume = COMMON_VOLUME * minute.market.volume + (1.0 - COMMON_VOLUME) * minute.own.volume;
     volume * season(minute.own.low).volume
 }

@@ -1,4 +1,4 @@
-//! Finds where a path is highest without computing every minute.
+//! Search for the highest price of a path without computing every minute.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -6,7 +6,7 @@ use std::collections::binary_heap::PeekMut;
 use std::ops::Range;
 
 use super::noise::FURTHEST;
-use super::path::{Both, Path};
+use super::path::{Path, WalkPair};
 use super::walk::{KNOT_BITS, reaches};
 use crate::clock::UnixMinute;
 
@@ -24,7 +24,7 @@ pub(in crate::market) struct Peaks {
 /// A segment, ordered by an upper bound of the price in it.
 struct Reach {
     most: f64,
-    both: Both,
+    both: WalkPair,
 }
 
 impl Ord for Reach {
@@ -64,7 +64,7 @@ impl Peaks {
         is_worth(most).then_some(minute)
     }
 
-    fn add(&mut self, path: &Path, both: Both) {
+    fn add(&mut self, path: &Path, both: WalkPair) {
         let (low, bits) = (both.own.low, both.own.bits);
         if low.0 >= self.window.end || low.0 + (1 << bits) <= self.window.start {
             return;
@@ -81,8 +81,8 @@ impl Peaks {
 }
 
 impl Path {
-    /// The minutes of a window, for [`Path::highest`]. `within` is how far a minute reaches beyond its ends at
-    /// most, in deviations of its change.
+    /// The minutes of a window, for [`Path::highest`]. `within` is the largest distance of a minute's price beyond its ends, in
+    /// deviations of its change.
     pub(in crate::market) fn peaks(&self, (first, end): (i64, i64), within: f64) -> Peaks {
         let mut peaks =
             Peaks { within, reaches: reaches(within), window: first..end, left: BinaryHeap::new(), found: Vec::new() };
@@ -95,8 +95,8 @@ impl Path {
     }
 
     /// The highest price in `minutes`, which `peaks` must have. `high` gives the highest price of a minute, `None` for
-    /// one without trades; it is called only for minutes that may have the highest. `above` gives the most that a
-    /// market's price is for a common price. `None` if nothing is above `floor`.
+    /// one without trades; it is called only for minutes that may have the highest. `above` gives the highest
+    /// price of a market for a common price. `None` if nothing is above `floor`.
     pub(in crate::market) fn highest(
         &self,
         peaks: &mut Peaks,
@@ -120,7 +120,7 @@ impl Path {
     }
 }
 
-/// Furthest that a minute's price is from its higher end, in deviations of its change, when it is halved so many times.
+/// Largest distance of a minute's price from its higher end, in deviations of its change, for a number of halvings.
 pub(in crate::market) fn within_minute(halvings: i32) -> f64 {
     (0..halvings).map(|halving| 0.5 * FURTHEST / 2f64.powi(halving).sqrt()).sum()
 }

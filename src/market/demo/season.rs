@@ -1,11 +1,11 @@
-//! The rhythm of a week: when the market trades and moves more, and when less. Times are UTC.
+//! Weekly season of volume and volatility. Times are UTC.
 
 use std::f64::consts::TAU;
 use std::sync::LazyLock;
 
 use crate::clock::{MINUTES_PER_DAY, UnixMinute};
 
-/// Most of the day is traded around this hour, when Europe and America are both awake.
+/// Hour with the most volume, when Europe and America both trade.
 const BUSIEST: f64 = 15.0;
 /// Volume of a weekday in parts of the mean one, from Monday on.
 const VOLUMES: [f64; 7] = [1.06, 1.10, 1.12, 1.12, 1.08, 0.76, 0.76];

@@ -12,13 +12,12 @@ use crate::clock::UnixMinute;
 
 /// Minutes between knots, as a power of two.
 pub(in crate::market) const KNOT_BITS: u32 = 16;
-/// Largest distance of a half's share of the variance from ½, times two, when a segment of 2^bits minutes is halved: by
-/// bits.
+/// Maximum deviation of a half's variance share from ½, doubled, by level (a segment has 2^level minutes).
 const UNEVEN: [f64; KNOT_BITS as usize + 1] =
     [0.0, 0.7, 0.7, 0.72, 0.75, 0.8, 0.8, 0.82, 0.82, 0.82, 0.82, 0.82, 0.82, 0.78, 0.72, 0.6, 0.5];
-/// The same of the volume, in parts of that of the variance.
+/// Deviation of volume shares, as a fraction of the deviation of variance shares.
 const CALMER: f64 = 0.55;
-/// How far the variance of a knot's segment varies, as a logarithm.
+/// Deviation of the logarithm of a segment's variance.
 const CLIMATE: f64 = 0.55;
 
 /// A segment of 2^bits minutes from the minute `low` on.
@@ -116,8 +115,8 @@ impl PriceWalk {
     }
 }
 
-/// How far a walk goes beyond the ends of a stretch of 2^bits minutes at most, by bits, in roots of the stretch's variance.
-/// `minute` is that of a single minute.
+/// Largest distance of a walk beyond the ends of a stretch of 2^bits minutes, by bits, in roots of the stretch's variance.
+/// `minute` is the distance for a single minute.
 pub(in crate::market) fn reaches(minute: f64) -> [f64; KNOT_BITS as usize + 1] {
     let mut reaches = [minute * *MOST_SWING; KNOT_BITS as usize + 1];
     for bits in 1..reaches.len() {

@@ -1,9 +1,9 @@
-//! Tables: CSV files of the package's own layouts, which people write with spreadsheets and data frames. Fields may be
-//! quoted, columns come in any order, and those that may be left out may.
+//! Tables: CSV files of the package's own layouts, written with spreadsheets and data frames. Fields may be quoted, columns
+//! may have any order, and optional ones may be missing.
 
 use csv::ByteRecord;
 
-use crate::clock::UnixSecond;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::lines::Lines;
 use crate::market::ingest::quoted::{StrayQuote, split};
@@ -35,7 +35,7 @@ impl CsvColumns {
     }
 }
 
-/// What a number may be.
+/// Range of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum Range {
     Any,
@@ -47,14 +47,14 @@ pub(in crate::market) enum Range {
 /// Seconds since 1970 of the year 5138: larger numbers are milliseconds or microseconds.
 const LARGEST_SECOND: i64 = 100_000_000_000;
 
-/// The Unix second of a time in ISO 8601, UTC without an offset, such as `2025-11-18 23:25:28+00:00`; of 1970 and later.
-fn written_time(text: &str) -> Option<i64> {
+/// The second of a time in ISO 8601, UTC without an offset, such as `2025-11-18 23:25:28+00:00`; from 1970 on.
+fn written_time(text: &str) -> Option<UnixSecond> {
     if text.as_bytes().get(4) != Some(&b'-') {
         return None; // digits alone are seconds
     }
     let utc = |time: jiff::civil::DateTime| time.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|time| time.timestamp());
     let time = text.parse::<jiff::Timestamp>().ok().or_else(|| text.parse().ok().and_then(utc))?;
-    Some(time.as_second()).filter(|second| *second >= 0)
+    Some(UnixSecond(time.as_second())).filter(|second| second.0 >= 0)
 }
 
 /// A row of a table.
@@ -124,7 +124,7 @@ impl<'a> CsvRecord<'a> {
     /// A time in seconds, or as data frames write it; 0 where the field is empty.
     pub(in crate::market) fn seconds(&self, column: &'static str) -> Result<UnixSecond, RowFault> {
         if let Some(second) = written_time(self.text(column)?) {
-            return Ok(UnixSecond(second));
+            return Ok(second);
         }
         let value = self.whole(column)?;
         if value < LARGEST_SECOND {
@@ -133,8 +133,8 @@ impl<'a> CsvRecord<'a> {
         Err(RowFault::new(column, format!("{value} is not in seconds since 1970; it looks like milliseconds or less")))
     }
 
-    /// Unix nanoseconds of a time in microseconds; `None` where the field is empty.
-    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<i64>, RowFault> {
+    /// A time, which the table has in microseconds; `None` where the field is empty.
+    pub(in crate::market) fn time(&self, column: &'static str) -> Result<Option<UnixNanos>, RowFault> {
         let text = self.text(column)?;
         if text.is_empty() {
             return Ok(None);
@@ -142,7 +142,7 @@ impl<'a> CsvRecord<'a> {
         let micros = self.whole(column)?;
         // Microseconds of the years 1973 to 2286.
         if (LARGEST_SECOND * 1_000..LARGEST_SECOND * 100_000).contains(&micros) {
-            return Ok(micros.checked_mul(1_000));
+            return Ok(micros.checked_mul(1_000).map(UnixNanos));
         }
         Err(RowFault::new(column, format!("{micros} is not in microseconds since 1970, such as 1733011200000000")))
     }
@@ -298,10 +298,10 @@ mod tests {
     fn times_as_data_frames_write_them() {
         // Pandas, polars and people; a bare number is none of them.
         for text in ["2025-11-18 23:25:28+00:00", "2025-11-18T23:25:28.000000000+0000", "2025-11-18T23:25:28Z"] {
-            assert_eq!(written_time(text), Some(1_763_508_328), "{text}");
+            assert_eq!(written_time(text), Some(UnixSecond(1_763_508_328)), "{text}");
         }
-        assert_eq!(written_time("2025-11-18 23:25:28.9"), Some(1_763_508_328));
-        assert_eq!(written_time("2025-11-19 00:25:28+01:00"), Some(1_763_508_328));
+        assert_eq!(written_time("2025-11-18 23:25:28.9"), Some(UnixSecond(1_763_508_328)));
+        assert_eq!(written_time("2025-11-19 00:25:28+01:00"), Some(UnixSecond(1_763_508_328)));
         for text in ["", "1763508328", "1969-12-31 23:59:59", "18.11.2025", "20251118"] {
             assert_eq!(written_time(text), None, "{text}");
         }

@@ -17,7 +17,7 @@ pub(in crate::market) enum DumpFile {
     Table(String),
 }
 
-/// A folder of dumps by its name, and what it holds.
+/// Name and layout of a folder of dumps.
 pub(in crate::market) type DumpFolder = (&'static str, FolderLayout);
 
 /// Reads the file of a market (exchange and symbol) and day.
@@ -27,12 +27,12 @@ type ReadDays = fn(&[(PathBuf, DumpFile)], IngestRules<'_>, &mut IngestReport) -
 /// Reads a table, by its name.
 type ReadTable = fn(&str, &mut IngestTask<'_>) -> Result<(), MarketError>;
 
-/// What a folder of dumps holds.
+/// Layout of a folder of dumps.
 #[derive(Clone, Copy)]
 pub(in crate::market) enum FolderLayout {
     /// A file for each market and day.
     Days(ReadDay),
-    /// The same, but files of neighbouring days may overlap, so they are read together.
+    /// A file per market and day, whose neighbours may overlap: all days of a market are read together.
     Overlapping(ReadDays),
     Tables(ReadTable),
 }
@@ -123,8 +123,8 @@ fn listed(folder: &Path, report: &mut IngestReport) -> Vec<PathBuf> {
     })
 }
 
-/// The folders in a folder, with their names. One whose name cannot be that of an exchange or a symbol is reported and
-/// left out, since two such names could become one.
+/// The folders in a folder, with their names. Names that no exchange or symbol can have are reported and left out, since two
+/// of them could become one.
 fn folders(parent: &Path, report: &mut IngestReport) -> Vec<(String, PathBuf)> {
     let mut folders = Vec::new();
     for path in listed(parent, report) {

@@ -95,13 +95,13 @@ fn fill(source: &mut dyn Read, block: &mut [u8]) -> io::Result<usize> {
 }
 
 /// The blocks of a file, decompressed ahead of the reader.
-struct Ahead {
+struct Prefetcher {
     blocks: Receiver<io::Result<Vec<u8>>>,
     used: SyncSender<Vec<u8>>,
     cut: Arc<AtomicBool>,
 }
 
-impl Ahead {
+impl Prefetcher {
     fn new(path: &Path) -> io::Result<Self> {
         let mut source = LineBlocks::open(path)?;
         let cut = Arc::clone(&source.cut);
@@ -159,7 +159,7 @@ impl<'a> DumpLine<'a> {
 
 /// The lines of a file, plain or gzip by its name.
 pub(in crate::market) struct Lines {
-    source: Ahead,
+    source: Prefetcher,
     block: Vec<u8>,
     fields: Delimited,
     /// Lines of the block that are read.
@@ -170,13 +170,13 @@ pub(in crate::market) struct Lines {
 
 impl Lines {
     pub(in crate::market) fn open(path: &Path) -> io::Result<Self> {
-        // Whether there is such a kernel was checked before the first file.
+        // The ingest checked before the first file that the kernel exists.
         let fields = Delimited::new().map_err(io::Error::other)?;
-        Ok(Self { source: Ahead::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
+        Ok(Self { source: Prefetcher::new(path)?, block: Vec::new(), fields, read: 0, number: 0 })
     }
 
-    /// The lines of a block of which none is read yet but the header: their bytes, their fields' places, and the first
-    /// line. `None` when the next line is in a block that is partly read, and at the end of the file.
+    /// The lines of a block that is not read yet, except for the header: bytes, places of the fields, and the first line. `None`
+    /// if the next line is in a partly read block, and at the end of the file.
     pub(in crate::market) fn fresh(&mut self) -> io::Result<Option<(&[u8], &mut Delimited, usize)>> {
         let fresh = if self.read == self.fields.lines() { self.advance()? } else { self.number == 1 };
         Ok(fresh.then_some((&self.block, &mut self.fields, self.read)))

@@ -1,4 +1,4 @@
-//! What all subjects of the ingest share: rows and fields of dumps, tables, and the report.
+//! Shared parts of the ingest: rows and fields of dumps, tables, and the report.
 
 pub(in crate::market) mod csv_table;
 pub(in crate::market) mod fault;

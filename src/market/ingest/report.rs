@@ -1,4 +1,4 @@
-//! What an ingest did, and what it left out.
+//! Report of an ingest.
 
 use std::path::Path;
 
@@ -12,15 +12,15 @@ pub(in crate::market) const MOST_PROBLEMS: usize = 1_000;
 pub struct Problem {
     /// The file or folder.
     pub file: String,
-    /// Line in the file, the header being line 1; 0 when it is the file as a whole.
+    /// Line in the file, the header being line 1; 0 for the file as a whole.
     pub line: u64,
-    /// What is wrong, and how to fix it.
+    /// The problem, and how to fix it.
     pub what: String,
     /// Name of the column; empty for the row, or the file, as a whole.
     pub column: String,
 }
 
-/// What an ingest did.
+/// Report of an ingest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IngestReport {
     /// Dump files read into the store.
@@ -29,9 +29,9 @@ pub struct IngestReport {
     pub unchanged: usize,
     /// Good rows read.
     pub rows: usize,
-    /// What was left out.
+    /// Rows and files that were left out.
     pub problems: Vec<Problem>,
-    /// Whether the ingest was ended before it had seen every file.
+    /// Whether the ingest ended before the last file.
     pub interrupted: bool,
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use crate::archive::open_plain;
-use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay};
+use crate::clock::{MICROS_PER_SECOND, SECONDS_PER_DAY, UnixDay, UnixNanos};
 use crate::decode::Delimited;
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::fields;
@@ -21,7 +21,8 @@ const LARGEST: f64 = 1e18;
 
 /// Hash of a file's bytes, in hexadecimal; `None` when `keep_going`, called after each piece, returns false.
 pub(in crate::market) fn fingerprint(path: &Path, keep_going: &dyn Fn() -> bool) -> std::io::Result<Option<String>> {
-    /// Large enough that the calls cost nothing, small enough that an interrupt is not noticeably late.
+    /// Bytes hashed between two calls of `keep_going`: a call for each page would cost more than hashing it, and 64 MiB take
+    /// milliseconds.
     const PIECE: u64 = 1 << 26;
     let mut file = open_plain(path)?;
     let mut hasher = Sha256::new();
@@ -49,7 +50,7 @@ pub(in crate::market) struct DumpRows {
     layout: RowLayout,
 }
 
-/// How the rows of a file are to be read.
+/// Layout of a file's rows.
 struct RowLayout {
     /// Where each wanted column stands.
     columns: Vec<usize>,
@@ -57,7 +58,7 @@ struct RowLayout {
     times: Range<i64>,
 }
 
-/// Why a file cannot be read further, and at which line.
+/// Reason why a file cannot be read further, and the line.
 pub(in crate::market) struct BrokenFile {
     pub line: u64,
     pub what: String,
@@ -69,8 +70,8 @@ pub(in crate::market) struct DumpRow<'a> {
     layout: &'a RowLayout,
 }
 
-/// The rows of a block, of which none is read yet, all as wide as the header. Columns that are read at once equal the
-/// values of the single rows; a column for which that is not possible is read row by row.
+/// The rows of a block before the first is read, all as wide as the header. Columns read at once give the same values as
+/// single rows; other columns must be read row by row.
 pub(in crate::market) struct RowBlock<'a> {
     text: &'a [u8],
     fields: &'a mut Delimited,
@@ -85,13 +86,13 @@ impl RowBlock<'_> {
     }
 
     /// As [`DumpRow::time`], of all rows; `None` if one must be read alone.
-    pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = i64>> {
+    pub(in crate::market) fn times(&self, column: usize) -> Option<impl Iterator<Item = UnixNanos>> {
         let mut times = Vec::with_capacity(self.rows());
         for field in self.column(column) {
             times.push(fields::whole(self.text, field)?);
         }
         let inside = times.iter().all(|time| self.layout.times.contains(time));
-        inside.then(|| times.into_iter().map(|micros| micros * 1_000))
+        inside.then(|| times.into_iter().map(|micros| UnixNanos(micros * 1_000)))
     }
 
     /// As [`DumpRow::number`], of all rows; `None` if one must be read alone.
@@ -177,7 +178,7 @@ impl<'a> DumpRow<'a> {
         self.line.number
     }
 
-    /// Whether this is no row but one of very many empty lines, of which one is returned now and then.
+    /// Whether this is an empty line: among very many of them, one is returned now and then.
     pub(in crate::market) fn is_empty(&self) -> bool {
         self.line.begin == self.line.end
     }
@@ -200,12 +201,12 @@ impl<'a> DumpRow<'a> {
         Ok(begin..end.min(field_ends[place] as usize))
     }
 
-    /// How to fix a time of another day: by its unit, if it would be of this day in another one.
+    /// Remedy for a time of another day: another unit, if the time were of this day in it.
     #[cold]
-    fn remedy(&self, time: i64) -> String {
+    fn remedy(&self, micros: i64) -> String {
         let units = [("seconds", 1e6), ("milliseconds", 1e3), ("nanoseconds", 1e-3)];
         let fits = |scale: f64| {
-            (self.layout.times.start as f64..self.layout.times.end as f64).contains(&(time as f64 * scale))
+            (self.layout.times.start as f64..self.layout.times.end as f64).contains(&(micros as f64 * scale))
         };
         match units.into_iter().find(|(_, scale)| fits(*scale)) {
             Some((unit, _)) => format!("it looks like {unit}: give microseconds"),
@@ -218,9 +219,9 @@ impl<'a> DumpRow<'a> {
         RowFault::new("", format!("{} columns, the header has {}", self.line.field_ends.len(), self.layout.width))
     }
 
-    /// A time in microseconds as Unix nanoseconds.
+    /// A time, which the file has in microseconds.
     #[inline]
-    pub(in crate::market) fn time(&self, column: usize) -> Result<i64, RowFault> {
+    pub(in crate::market) fn time(&self, column: usize) -> Result<UnixNanos, RowFault> {
         let field = self.field(column)?;
         let text = &self.line.block[field.clone()];
         let bad = |what: String| RowFault::new("timestamp", what);
@@ -228,7 +229,7 @@ impl<'a> DumpRow<'a> {
         let micros =
             short.or_else(|| whole(text)).ok_or_else(|| bad(format!("{} is no time in microseconds", shown(text))))?;
         if self.layout.times.contains(&micros) {
-            return Ok(micros * 1_000);
+            return Ok(UnixNanos(micros * 1_000));
         }
         Err(bad(format!("{micros} µs is not within a day of the file's date; {}", self.remedy(micros))))
     }

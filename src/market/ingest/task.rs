@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::report::{IngestReport, MOST_PROBLEMS};
-use crate::clock::UnixDay;
+use crate::clock::{UnixDay, UnixNanos};
 use crate::market::ingest::fault::RowFault;
 use crate::market::ingest::rows::{BrokenFile, DumpRow, DumpRows, RowBlock, fingerprint};
 use crate::market::store::origin::DumpOrigin;
 
-/// Rows between two checks of whether to go on: many checks a second, at no cost for each row.
+/// Rows between two calls of `keep_going`: many calls a second, at no cost for each row.
 const PATIENCE: usize = 1 << 15;
 
 /// The store, and the rules of an ingest.
@@ -42,17 +42,17 @@ pub(in crate::market) struct Tally {
 
 /// Receives the rows of a file.
 pub(in crate::market) trait Taker {
-    /// Takes a row; returns what is wrong with it, or whether more are wanted.
+    /// Takes a row; returns whether more are wanted, or the fault of the row.
     fn row(&mut self, row: &DumpRow<'_>) -> Result<bool, RowFault>;
 
-    /// Takes all rows of a block at once; returns whether more are wanted. `None` if it took none: then they come one
-    /// by one.
+    /// Takes all rows of a block at once; returns whether more are wanted. `None` if it took none: then the rows are passed
+    /// one by one.
     fn block(&mut self, _: &mut RowBlock<'_>) -> Option<bool> {
         None
     }
 }
 
-/// Takes them one by one.
+/// Takes rows one by one.
 struct OneByOne<Take>(Take);
 
 impl<Take: FnMut(&DumpRow<'_>) -> Result<bool, RowFault>> Taker for OneByOne<Take> {
@@ -76,7 +76,7 @@ impl IngestTask<'_> {
         }
     }
 
-    /// Whether the file must be read: the store holds another one in its place, or none.
+    /// Whether the file must be read: the store has no file or another one in its place.
     pub(in crate::market) fn is_new(&mut self, stored: Option<DumpOrigin>, fingerprint: &str) -> bool {
         let Some(stored) = stored else { return true };
         if stored.fingerprint == fingerprint {
@@ -216,7 +216,7 @@ pub(in crate::market) fn collect<T>(
     day: UnixDay,
     columns: &[&str],
     read: fn(&DumpRow<'_>) -> Result<T, RowFault>,
-    time: fn(&T) -> i64,
+    time: fn(&T) -> UnixNanos,
 ) -> Option<Vec<T>> {
     let mut events = Vec::new();
     let whole = task.each_row(day, columns, |row| {

@@ -1,14 +1,14 @@
-//! What a market serves as of a moment, and since when: by its events, not by its files.
+//! Data types that a market serves as of a moment, and since when: by its events, not by its files.
 
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 use crate::market::raw::Source;
 use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::{DataType, Timestamp};
 
-/// Raw data may begin up to so many seconds before the day that names it: dumps are cut by the time of arrival.
+/// Seconds by which raw data may begin before the day of its file: dumps are cut by the time of arrival.
 pub(in crate::market) const EARLY: i64 = SECONDS_PER_DAY;
 
-/// The data types of a market of which there has been an event.
+/// The data types of a market that have had an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::market) struct Availability {
     /// The first event of any of them.
@@ -17,9 +17,8 @@ pub(in crate::market) struct Availability {
 }
 
 impl Availability {
-    /// What a market serves as of `now`; `None` where nothing has happened yet. A type whose first file
-    /// cannot be read counts from the day that names the market's first: who asks for its data learns what is wrong, and not that
-    /// there is no such market.
+    /// The availability of a market as of `now`; `None` before its first event. If the first file of a type cannot be read,
+    /// the type counts from the market's first day: a query for its data then gets the error of the file.
     pub(in crate::market) fn of(source: &dyn Source, market: usize, now: UnixNanos) -> Option<Self> {
         let instrument = &source.instruments()[market];
         if UnixSecond(instrument.available_since.0.saturating_sub(EARLY)).nanos() > now {

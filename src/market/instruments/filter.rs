@@ -1,26 +1,26 @@
-//! What a query of `/v1/markets` asks for, and the entries that it is answered with.
+//! Filters of `/v1/markets`, and the entries that pass them.
 
 use crate::market::raw::Instrument;
 use crate::protocol::{DataType, MarketListing, MarketsQuery};
 
-/// An entry with what it is ordered by.
+/// An entry with its sort keys.
 pub(in crate::market) struct OrderedEntry {
-    /// The row as it is sent, but for the figures that [`Figures::complete`] adds.
+    /// The row to send, without the figures that [`Figures::complete`] adds.
     pub(in crate::market) entry: MarketListing,
-    /// Its place among the source's markets, where it has one.
+    /// Its place among the source's markets, if it is one.
     pub(in crate::market) market: Option<usize>,
-    /// USD traded in 24 hours; `None` where it is unknown.
+    /// USD traded in 24 hours; `None` if unknown.
     pub(in crate::market) volume: Option<f64>,
-    /// 24-hour price change, percent; `None` where it is unknown.
+    /// 24-hour price change, percent; `None` if unknown.
     pub(in crate::market) price_change: Option<f64>,
 }
 
-/// What the filters look at.
+/// Fields of an instrument that the filters read.
 pub(in crate::market) struct InstrumentView<'a> {
     pub exchange: &'a str,
     pub coin: &'a str,
     pub category: &'a str,
-    /// What `symbolFilter` searches, in lower case.
+    /// Texts that `symbolFilter` searches, in lower case.
     pub texts: &'a [String],
 }
 

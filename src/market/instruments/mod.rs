@@ -1,5 +1,4 @@
-//! What may be named and listed: whether a query's names are there, what a market serves since when, and the entries of
-//! the listing.
+//! Instruments: whether a query's names exist, since when a market serves which type, and the entries of the listing.
 
 pub(in crate::market) mod availability;
 pub(in crate::market) mod filter;

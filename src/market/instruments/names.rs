@@ -1,9 +1,9 @@
-//! Whether a market has what a query names: the exchange, and the symbol or coin on it (supplement 6).
+//! Checks of the exchange, symbol and coin that a query names (supplement 6).
 //!
-//! An exchange that neither the source nor the protocol's table knows is always refused. With **strict symbols** so is an
-//! exchange of the table that the source has no data of, and a symbol, coin or token that the exchange never had. Without
-//! them these are answered with nothing, as the live service often does: a store holds what its owner downloaded, so a name
-//! that it lacks may well be right. A name that is there but has no data of the type, or none in the window, is no error.
+//! An exchange that neither the source nor the protocol's table knows is always refused. **Strict symbols** also refuse an
+//! exchange of the table without data in the source, and a symbol, coin or token that the exchange never had. Otherwise the
+//! answer is empty, as it often is from the live service: a store has only the markets that its owner downloaded, so a
+//! missing name may be right. A known name without data of the type, or without data in the window, is no error.
 
 use crate::market::query::error::MarketError;
 use crate::market::raw::{Instrument, OptionFeed, PREDICTION_VENUE, Source, SourceError, SupplyFeed};
@@ -17,13 +17,13 @@ struct NamedEntry<'a> {
     exchange: &'a str,
     symbol: &'a str,
     coin: &'a str,
-    /// Of a market; what else there is goes by no normalized symbol.
+    /// The market, if the entry is one. Options and tokens have no normalized symbol.
     instrument: Option<&'a Instrument>,
-    /// Of a token.
+    /// Name of the token; empty for other entries.
     token: &'a str,
 }
 
-/// What a query of a type may name. Tokens have no exchange, so they are only named by the type that is of them.
+/// Entries that a query of a type may name. Tokens have no exchange and are entries of their own type only.
 fn entries(source: &dyn Source, data_type: DataType) -> Result<Vec<NamedEntry<'_>>, SourceError> {
     let (options, supply) = (source.of::<dyn OptionFeed>()?, source.of::<dyn SupplyFeed>()?);
     let of_tokens = data_type.spec().selection == Selection::Token;

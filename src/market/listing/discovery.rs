@@ -3,9 +3,8 @@
 //!
 //! A market is available from its first event on, and serves a type from that type's first event on.
 //!
-//! Filters are "or" within a parameter and "and" between parameters; a value that nothing has gives an empty list. With
-//! `type`, a market counts when it serves one of the types. Several markets give their distinct block sizes, ascending; none
-//! with a price gives `[0]`.
+//! Filters are "or" within a parameter and "and" between parameters; an unknown value gives an empty list. `type` selects
+//! markets that serve one of the types. Several markets give their distinct block sizes, ascending; `[0]` if none has a price.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +20,7 @@ use crate::protocol::discovery::TENORS;
 use crate::protocol::query::{FILTER_PARAMETERS, refuse_unknown};
 use crate::protocol::{DataType, DiscoveryList, Filters, Selection};
 
-/// What a list holds as of `now`, as a JSON array.
+/// The contents of a list as of `now`, a JSON array.
 pub(in crate::market) fn list(
     source: &dyn Source,
     list: DiscoveryList,
@@ -57,14 +56,14 @@ pub(in crate::market) fn list(
     }
 }
 
-/// What a list is made of.
+/// Kinds of lists.
 enum ListKind<'a> {
     Market(usize, &'a Instrument, Availability),
     Summary(&'a OptionSummary),
     Token,
 }
 
-/// One of them by its names; empty where it has none.
+/// A market, option summary or token by its names; empty if it has none.
 struct ListEntry<'a> {
     exchange: &'a str,
     category: &'a str,
@@ -98,7 +97,7 @@ impl<'a> ListEntry<'a> {
     }
 }
 
-/// What is available as of `now` and passes the filters.
+/// The entries that are available as of `now` and pass the filters.
 fn entries<'a>(source: &'a dyn Source, filters: &Filters, now: UnixNanos) -> Result<Vec<ListEntry<'a>>, SourceError> {
     let begun = |since: UnixSecond| since.nanos() <= now;
     let mut entries = Vec::new();

@@ -1,11 +1,11 @@
-//! The figures of the listing's entries, as of now.
+//! Figures of the listing's entries as of now.
 //!
 //! - **24 hours** are the minutes that begin in the last 86,400 seconds.
-//! - **USD volume** is what the quote amounts are worth; quotes that do not count as USD are converted minute by minute, as
-//!   everywhere ([`crate::market::usd`]), and without a rate the volume is unknown.
-//! - **The highest price** (`pctFromATH`) is that of the last 365 days, as deep as any plan sees.
-//! - **Average true range** is the mean over the last 14 whole hours, of those in which the market traded, in percent of
-//!   the last price.
+//! - **USD volume** is the worth of the quote amounts. Quotes that do not count as USD are converted minute by minute
+//!   ([`crate::market::query::usd`]); without a rate the volume is unknown.
+//! - **The highest price** (`pctFromATH`) is that of the last 365 days, the longest history of any plan.
+//! - **Average true range** is the mean over the hours with trades among the last 14 whole hours, in percent of the last
+//!   price.
 
 use std::collections::HashMap;
 
@@ -19,12 +19,12 @@ use crate::protocol::MarketListing;
 const HOUR: i64 = 3_600;
 /// Hourly prices listed in `prices`.
 const HISTORY: i64 = 24;
-/// How far back the highest price is looked for, seconds.
+/// Seconds of history that are searched for the highest price.
 const PEAK_WINDOW: i64 = 365 * DAY;
 /// Hours that the average true range is over.
 const RANGE_HOURS: i64 = 14;
 
-/// Figures of a source's markets as of a moment; what is dear is made once.
+/// Figures of a source's markets as of a moment; expensive ones are computed once.
 pub(in crate::market) struct Figures<'a> {
     source: &'a dyn Source,
     now: UnixNanos,
@@ -33,18 +33,18 @@ pub(in crate::market) struct Figures<'a> {
     volumes: HashMap<usize, Option<f64>>,
 }
 
-/// What a market traded in some seconds.
+/// Volume and last price of a market in a window.
 #[derive(Default)]
 struct TradedFigures {
     open: Option<f64>,
     close: Option<f64>,
     amount: f64,
-    /// USD; `None` where a rate is missing.
+    /// USD; `None` if a rate is missing.
     worth: Option<f64>,
 }
 
 impl<'a> Figures<'a> {
-    /// Those of a source as of `now`.
+    /// The figures of a source as of `now`.
     pub(in crate::market) fn new(source: &'a dyn Source, now: UnixNanos) -> Self {
         let (from_peak, interest, volumes) = (HashMap::new(), HashMap::new(), HashMap::new());
         Self { source, now, from_peak, interest, volumes }
@@ -106,7 +106,7 @@ impl<'a> Figures<'a> {
         Ok(row.entry)
     }
 
-    /// USD traded in 24 hours; `None` where it is unknown.
+    /// USD traded in 24 hours; `None` if unknown.
     pub(in crate::market) fn volume(&mut self, market: usize) -> Result<Option<f64>, MarketError> {
         if let Some(known) = self.volumes.get(&market) {
             return Ok(*known);
@@ -120,7 +120,7 @@ impl<'a> Figures<'a> {
 
     /// Distance of the last price to the highest of [`PEAK_WINDOW`], percent, 0 or below.
     pub(in crate::market) fn distance_to_peak(&mut self, row: &OrderedEntry) -> Result<Option<f64>, MarketError> {
-        // A probability has no peak to be measured by: it ends at 0 or 1.
+        // A probability has no peak to measure from: it ends at 0 or 1.
         let Some(market) = row.market.filter(|_| row.entry.prediction_markets.is_empty()) else { return Ok(None) };
         if let Some(known) = self.from_peak.get(&market) {
             return Ok(*known);
@@ -203,12 +203,12 @@ impl<'a> Figures<'a> {
         Ok(trades.bar_before(market, UnixSecond(self.second() + 1), self.now)?.map(|bar| bar.close))
     }
 
-    /// The bar of a window. In one piece: sums of its days may differ in the last digit.
+    /// The bar of a window, read at once: sums by day may differ in the last digit.
     fn span(&self, market: usize, window: Window) -> Result<Option<Bar>, SourceError> {
         self.source.of::<dyn TradeFeed>()?.span(market, window, self.now)
     }
 
-    /// What a market traded in the minutes that begin in a window.
+    /// Volume and last price of the minutes that start in a window.
     fn traded(&self, market: usize, window: Window) -> Result<TradedFigures, MarketError> {
         let instrument = &self.source.instruments()[market];
         if !instrument.raw_data.has(RawData::Trades) {

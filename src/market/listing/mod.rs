@@ -1,4 +1,4 @@
-//! What there is: the market listing and the lists of the discovery endpoints.
+//! The market listing, and the lists of the discovery endpoints.
 
 pub(in crate::market) mod discovery;
 pub(in crate::market) mod figures;

@@ -1,7 +1,7 @@
 //! The order of the listing, and one row for each normalized symbol.
 //!
-//! Without a field rows go by USD volume; without a direction the largest come first. A figure that is not known stands
-//! last in either direction. Equals stand by exchange and symbol; the tenors of a summary stay in their order.
+//! The default field is USD volume, the default direction descending. Unknown figures come last in both directions. Equal
+//! rows are ordered by exchange and symbol; the tenors of a summary keep their order.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -46,9 +46,8 @@ fn key(field: MarketSort, row: &OrderedEntry, figures: &mut Figures<'_>) -> Resu
     })
 }
 
-/// One row for each normalized symbol, in the order they are in: the one on the highest ranked exchange, of several there
-/// the first. Exchanges rank by the USD that all their markets traded in 24 hours, equals by name. What has no normalized
-/// symbol stays.
+/// Keeps one row for each normalized symbol: the first one on its highest ranked exchange. Exchanges rank by the USD that
+/// all their markets traded in 24 hours, then by name. Rows without a normalized symbol are kept.
 pub(in crate::market) fn distinct(
     rows: Vec<OrderedEntry>,
     figures: &mut Figures<'_>,

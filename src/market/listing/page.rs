@@ -1,7 +1,7 @@
 //! The market listing (service.md 2.4 and 4.2, supplement 5).
 //!
-//! Every figure is of the events up to now. A market is listed from its first event on; with `type`, it counts when there
-//! has been an event of one of the types.
+//! All figures are of events up to now. A market is listed from its first event on; with `type`, from the first event of one
+//! of the types on.
 
 use super::figures::Figures;
 use super::order;
@@ -16,8 +16,8 @@ use crate::market::subjects::supply::answer::Marketcaps;
 use crate::protocol::query::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, refuse_unknown};
 use crate::protocol::{MarketsPage, MarketsQuery};
 
-/// `nextOffset` tells "no more" by being offset plus rows (section 4.2), so while there is more it must be something
-/// else: a cursor that adds this to the row number. A plain row number is taken as well.
+/// Added to the row number of `nextOffset` while there are more rows: the plain number, offset plus rows, means "no more"
+/// (section 4.2). Requests may give either.
 const CURSOR: u32 = 1 << 20;
 
 /// One page of the listing.
@@ -37,7 +37,7 @@ pub(in crate::market) fn page(
     }));
     let mut marketcaps = Marketcaps::new(source, now);
     for (market, instrument) in source.instruments().iter().enumerate() {
-        // A prediction market is listed by its question, above; what an archive has over all markets of a coin is no market.
+        // Prediction markets are listed by question, above. An archive's answers over all markets of a coin are no market.
         if instrument.exchange == PREDICTION_VENUE || instrument.raw_symbol.is_empty() || !fits(instrument, query) {
             continue;
         }

@@ -109,16 +109,16 @@ fn a_market_is_listed_from_its_first_event_on_and_by_a_type_from_the_types_first
     let market = demo.instruments().iter().position(|row| row.exchange == "BYBIT" && row.coin == "BTC").unwrap();
     let first = |kind: DataType| demo.first_event(market, kind).unwrap().unwrap();
     let (traded, forced) = (first(DataType::TradeAgg), first(DataType::LiquidationAgg));
-    // What the bars say of the first events, looked up from the beginning of 2015.
+    // First events by the bars, looked up from the beginning of 2015.
     let (begin, mut bars) = (1_420_070_400, Vec::new());
     demo.markets
         .bars(market, Window { from: 0, to: begin + 60 }, UnixNanos(i64::MAX), &mut |bar| bars.push(*bar))
         .unwrap();
-    assert_eq!(UnixNanos(bars[0].first), traded);
+    assert_eq!(bars[0].first, traded);
     let mut liquidated = None;
     demo.markets
         .liquidation_bars(market, Window { from: 0, to: begin + 60 * DAY }, UnixNanos(i64::MAX), &mut |bar| {
-            liquidated.get_or_insert(UnixNanos(bar.first));
+            liquidated.get_or_insert(bar.first);
         })
         .unwrap();
     assert_eq!(liquidated, Some(forced));
@@ -277,7 +277,7 @@ fn the_distance_to_the_peak_is_to_the_highest_trade_of_a_year() {
 
 #[test]
 fn nothing_that_rows_go_by_comes_from_after_now() {
-    // The same moment in a market that goes on and in one whose clock stands still: the source is asked as of now.
+    // One moment in a running market and in one with a stopped clock: the source is asked as of `now`.
     let demo = &*DEMO;
     let query = MarketsQuery::parse("coin=LTC&pageSize=100&sortCriteria.field=PCT_FROM_ATH").unwrap();
     let (then, later) =

@@ -1,4 +1,4 @@
-//! A points query worked out: which markets, which buckets, and what the answers of all types have in common.
+//! A resolved points query: its markets and buckets, and the parts that the answers of all types share.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::protocol::suggest::hint;
 use crate::protocol::symbol::Category;
 use crate::protocol::{GroupBy, Interval, ParamError, PointsQuery, Selection, SeriesId, TypeSpec};
 
-/// What each type's answer is made of.
+/// Input of every answer: the query, its markets, the source and the window.
 pub(in crate::market) struct QueryContext<'a> {
     pub(in crate::market) source: &'a dyn Source,
     pub(in crate::market) query: &'a PointsQuery,
     /// The row of the query's type.
     pub(in crate::market) spec: &'static TypeSpec,
-    /// The markets that the query means: of those that it names, those that have the data of its type.
+    /// The markets that the query names and that have data of its type.
     pub(in crate::market) markets: Vec<usize>,
     /// The window, as of now.
     pub(in crate::market) buckets: Buckets,
@@ -28,7 +28,7 @@ impl<'a> QueryContext<'a> {
     /// A query as of `now`, with its markets.
     ///
     /// # Errors
-    /// The query breaks a rule of its type (section 4.1), or adds up what has no sum.
+    /// The query breaks a rule of its type (section 4.1), or asks for a sum of markets that have none.
     pub(in crate::market) fn new(
         source: &'a dyn Source,
         query: &'a PointsQuery,
@@ -40,7 +40,7 @@ impl<'a> QueryContext<'a> {
         Ok(context)
     }
 
-    /// The same before its markets are looked up.
+    /// The context before its markets are looked up.
     ///
     /// # Errors
     /// The query breaks a rule of its type.
@@ -55,12 +55,12 @@ impl<'a> QueryContext<'a> {
         Ok(Self { source, query, spec, markets: Vec::new(), buckets })
     }
 
-    /// Refuses a sum of what has none.
+    /// Fails if the query asks for a sum of a type that has none.
     ///
     /// # Errors
     /// As [`Self::new`].
     pub(in crate::market) fn check_kinds(&self) -> Result<(), ParamError> {
-        // Looking the markets up is most of the work of a check.
+        // The lookup of the markets is most of the work of a check.
         if self.is_together() { check_kinds(self, &self.select()) } else { Ok(()) }
     }
 
@@ -73,7 +73,7 @@ impl<'a> QueryContext<'a> {
         }
     }
 
-    /// Brings the data of a market to the unit that the query asks for.
+    /// The converter of a market to the unit of the query.
     pub(in crate::market) fn converter(&self, market: usize) -> Converter<'a> {
         Converter::new(self.source, market, self.query.usd, self.buckets.now)
     }
@@ -83,8 +83,8 @@ impl<'a> QueryContext<'a> {
         self.query.max_depth.or(self.spec.included_depth).unwrap_or(u32::MAX)
     }
 
-    /// The identity of a series over these markets: what they have in common. A sum or mean that was asked for keeps only
-    /// its type and interval (supplement 2); the liquidation heatmap, which is of a coin anyhow, its coin (section 2.3).
+    /// The identity of a series over these markets: the fields that they share. A requested sum or mean keeps type and
+    /// interval only (supplement 2), a liquidation heatmap its coin as well (section 2.3).
     pub(in crate::market) fn identity(&self, markets: &[usize]) -> SeriesId {
         let query = self.query;
         if query.is_aggregated() {
@@ -122,7 +122,7 @@ impl<'a> QueryContext<'a> {
         let instruments = self.source.instruments();
         let mut markets: Vec<usize> = (0..instruments.len()).filter(|&market| fits(&instruments[market])).collect();
         if query.coin.is_some() && self.is_together() {
-            // What ends on a day has another price than the coin: it counts where an exchange has nothing else of the coin.
+            // Contracts that end on a day differ in price from the coin: they count only if the exchange has no other market.
             let is_lasting = |row: &Instrument| !Category::ENDING.into_iter().any(|category| row.is(category));
             let lasting = markets.iter().map(|&market| &instruments[market]).filter(|row| is_lasting(row));
             let exchanges: BTreeSet<&str> = lasting.map(|row| &*row.exchange).collect();
@@ -137,14 +137,14 @@ impl<'a> QueryContext<'a> {
         self.query.group_by.is_some() || self.is_of_coin()
     }
 
-    /// Whether the type adds its markets up without being asked to.
+    /// Whether the type always adds its markets up.
     fn is_of_coin(&self) -> bool {
         self.spec.selection == Selection::CoinOnly
     }
 }
 
-/// What is added up must be of one kind, which in USD everything is: prices in unlike quotes have no mean and no common
-/// levels, and contracts do not add to coins. Rates are weighed, not added.
+/// Checks that the markets of a sum are alike, as all are in USD: prices in different quotes have no mean and no common
+/// levels, and contracts do not add to coins. Rates are weighted, not added.
 fn check_kinds(context: &QueryContext<'_>, markets: &[usize]) -> Result<(), ParamError> {
     let spec = context.spec;
     if !context.is_together() || context.query.usd || spec.group_by == Some(GroupBy::OpenInterestWeighted) {
@@ -179,7 +179,7 @@ fn interval(query: &PointsQuery) -> Result<&'static Interval, ParamError> {
     })
 }
 
-/// The first of some kinds and one that is unlike it.
+/// The first of some kinds, and one that differs from it.
 fn two_kinds(mut kinds: impl Iterator<Item = String>) -> Option<(String, String)> {
     let first = kinds.next()?;
     kinds.find(|kind| *kind != first).map(|other| (first, other))

@@ -1,4 +1,4 @@
-//! What the engine refuses, and what can break beneath it.
+//! Errors of the engine: refused queries, and failures of files and sources.
 
 use crate::archive::ArchiveError;
 use crate::market::raw::SourceError;
@@ -16,7 +16,7 @@ pub enum MarketError {
     /// No such symbol, coin or token on the exchange (supplement 6).
     #[error(transparent)]
     UnknownSymbol(ParamError),
-    /// An archive is asked for what was never asked of the service that it is of.
+    /// The archive does not have the window: it was never downloaded.
     #[error("{0}")]
     NotArchived(String),
     /// The data could not be read or written.
@@ -25,8 +25,8 @@ pub enum MarketError {
 }
 
 impl MarketError {
-    /// What a listing shows of a market's data: nothing where a file of theirs cannot be read, because one damaged file must
-    /// not take all other markets out of sight. Who asks for the data themselves gets the error.
+    /// For listings: `None` if a file cannot be read, so that one damaged file does not hide the other markets. Queries for
+    /// the data itself get the error.
     pub(in crate::market) fn listed<T, E: Into<Self>>(outcome: Result<T, E>) -> Result<Option<T>, Self> {
         match outcome.map_err(Into::into) {
             Ok(value) => Ok(Some(value)),

@@ -1,4 +1,4 @@
-//! What every answer needs: the window, USD and quotes, price steps, the error.
+//! Shared parts of all answers: the window, USD and quotes, price steps, the error.
 
 pub(in crate::market) mod context;
 pub(in crate::market) mod error;

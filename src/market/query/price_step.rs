@@ -36,25 +36,25 @@ impl DecimalStep {
     }
 }
 
-/// `value.floor() as i64` without the call into the mathematical library that it is on older processors.
+/// `value.floor() as i64` without a call of the mathematical library, which older processors need.
 fn floor(value: f64) -> i64 {
     let whole = value as i64;
     whole - i64::from((whole as f64) > value)
 }
 
-/// Levels that a price is cut into, about: the step is near price / 2000, five hundredths of a percent.
+/// Approximate number of levels below a price: the step is near price / 2000, five hundredths of a percent.
 const LEVELS_TO_ZERO: f64 = 2_000.0;
 /// Largest level number: beyond it a price that is a multiple of the step can no longer be distinguished from its neighbours.
 const MOST_LEVEL: f64 = 1e12;
 
 /// The step of the series 1, 2, 5, 10, … that is nearest to `price` / 2000 in proportion (the larger of two that are
-/// equally near) among those that are a multiple of every tick. Where no step is one (a tick of 0.3), the ticks do not
-/// count. `price` and the ticks are above 0 and in the same unit.
+/// equally near) among those that are a multiple of every tick. If no step is a multiple (a tick of 0.3), the ticks are
+/// ignored. `price` and the ticks are above 0 and in the same unit.
 pub(in crate::market) fn server_step(price: f64, ticks: &[f64]) -> f64 {
     nearest_step(price / LEVELS_TO_ZERO, ticks)
 }
 
-/// As [`server_step`], nearest to a step that is wished for, which is above 0.
+/// As [`server_step`], nearest to a wanted step above 0.
 pub(in crate::market) fn nearest_step(target: f64, ticks: &[f64]) -> f64 {
     let decade = target.log10().floor() as i32;
     let steps = |up: i32| [1.0, 2.0, 5.0].map(|digit| decimal(digit, decade.saturating_add(up)));

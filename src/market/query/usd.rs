@@ -1,10 +1,10 @@
-//! USD: the one place where prices, amounts and open interest are brought to it.
+//! Conversion of prices, amounts and open interest to USD.
 //!
 //! A market's quote either counts as one USD ([`USD_LIKE`]), or each minute is multiplied by the rate of that minute:
-//! the last price of the best market of the quote coin. A market is one of those when it has trades, its quote counts as
-//! USD, and it traded in the last 24 hours ([`OLDEST`]), the minute itself included. Spot goes before perpetual before
-//! dated future; of several of a kind the one counts that traded most USD in these 24 hours; of equals the first in the
-//! source's order. So a rate depends on its minute (and on `now`), never on the window that is asked for.
+//! the last price of the best market of the quote coin. Candidates have trades, a quote that counts as USD, and traded in the
+//! last 24 hours ([`OLDEST`]), the minute itself included. Spot comes before perpetual, perpetual before dated future; then
+//! the market with most USD traded in these 24 hours; then the first in the source's order. So a rate depends on its minute
+//! (and on `now`), never on the requested window.
 //!
 //! Amounts of inverse markets are contracts of a fixed worth in USD ([`Instrument::contract_usd`]), whatever the price.
 
@@ -17,7 +17,7 @@ use crate::protocol::ParamError;
 use crate::protocol::symbol::Category;
 use crate::protocol::wire::USD_LIKE;
 
-/// Minutes for which a price is a rate; the volume that chooses between markets is of the same time.
+/// Largest age of a rate, in minutes; also the time of the volume that chooses between markets.
 const OLDEST: i64 = MINUTES_PER_DAY;
 
 /// The unit of a market's prices: all quotes that count as USD are one.
@@ -50,22 +50,22 @@ impl From<NoRate> for MarketError {
     }
 }
 
-/// What a price of a minute is multiplied by.
+/// Factor for the prices of a minute.
 pub(in crate::market) type Rate = Result<f64, NoRate>;
 
 /// Brings the data of one market to the unit that a query asks for: USD, or its own.
 pub(in crate::market) struct Converter<'a> {
-    unit: Unit<'a>,
+    unit: QuoteUnit<'a>,
     /// The last minute and its rate.
     last: Option<(UnixMinute, f64)>,
 }
 
-enum Unit<'a> {
+enum QuoteUnit<'a> {
     /// The market's own prices and amounts.
     Own,
     /// Prices are in USD, amounts in coin.
     Usd,
-    /// Prices are in USD, amounts in contracts of so many USD.
+    /// Prices are in USD, amounts in contracts; the worth of a contract in USD.
     Contracts(f64),
     /// Prices are in another quote.
     Foreign(Rates<'a>),
@@ -76,22 +76,22 @@ impl<'a> Converter<'a> {
     pub(in crate::market) fn new(source: &'a dyn Source, market: usize, usd: bool, now: UnixNanos) -> Self {
         let instrument = &source.instruments()[market];
         let unit = match instrument.contract_usd() {
-            _ if !usd => Unit::Own,
-            Some(contract) => Unit::Contracts(contract),
-            None if instrument.is_usd_like() => Unit::Usd,
-            None => Unit::Foreign(Rates::new(source, &instrument.quote, now)),
+            _ if !usd => QuoteUnit::Own,
+            Some(contract) => QuoteUnit::Contracts(contract),
+            None if instrument.is_usd_like() => QuoteUnit::Usd,
+            None => QuoteUnit::Foreign(Rates::new(source, &instrument.quote, now)),
         };
         Self { unit, last: None }
     }
 
     /// Whether prices are those of the market, on its ticks.
     pub(in crate::market) fn keeps_prices(&self) -> bool {
-        !matches!(self.unit, Unit::Foreign(_))
+        !matches!(self.unit, QuoteUnit::Foreign(_))
     }
 
-    /// What prices of the minute that holds a second are multiplied by.
+    /// The factor for prices of the minute that holds a second.
     pub(in crate::market) fn rate(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
-        let Unit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
+        let QuoteUnit::Foreign(rates) = &mut self.unit else { return Ok(Ok(1.0)) };
         let minute = second.minute();
         if let Some((known, rate)) = self.last
             && known == minute
@@ -105,7 +105,7 @@ impl<'a> Converter<'a> {
 
     /// A minute bar with its prices and its worth in quote converted; its amounts stay.
     pub(in crate::market) fn bar(&mut self, bar: &Bar) -> Result<Result<Bar, NoRate>, SourceError> {
-        Ok(self.rate(UnixSecond(bar.start))?.map(|rate| {
+        Ok(self.rate(bar.start)?.map(|rate| {
             let mut bar = *bar;
             if rate != 1.0 {
                 let prices = [&mut bar.open, &mut bar.high, &mut bar.low, &mut bar.close];
@@ -117,51 +117,50 @@ impl<'a> Converter<'a> {
         }))
     }
 
-    /// In USD, amounts of candles are only the weights of a mean over markets: those count coins.
+    /// Sets the amounts of candles to coins: in USD, they are only the weights of a mean over markets.
     pub(in crate::market) fn weigh_by_coins(&self, bars: &mut [Bar]) {
-        if let Unit::Contracts(_) = self.unit {
+        if let QuoteUnit::Contracts(_) = self.unit {
             for bar in bars {
                 (bar.buy, bar.sell) = (bar.buy_quote / bar.close, bar.sell_quote / bar.close);
             }
         }
     }
 
-    /// A trade or liquidation with its price converted and its amount in coin where that is asked for, and what it adds
-    /// to a volume: its amount, or its worth in USD.
+    /// A trade or liquidation in the unit of the query, and its part of a volume: its amount, or its worth in USD. In USD the
+    /// price is converted, and the amount is in coin.
     pub(in crate::market) fn event(&mut self, event: &Trade) -> Result<Result<(Trade, f64), NoRate>, SourceError> {
         Ok(match &self.unit {
-            Unit::Own => Ok((*event, event.amount)),
-            Unit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
-            Unit::Usd => Ok((*event, event.price * event.amount)),
-            Unit::Foreign(_) => self.rate(UnixNanos(event.time).second())?.map(|rate| {
+            QuoteUnit::Own => Ok((*event, event.amount)),
+            QuoteUnit::Contracts(contract) => Ok((event.in_coin(*contract), event.amount * contract)),
+            QuoteUnit::Usd => Ok((*event, event.price * event.amount)),
+            QuoteUnit::Foreign(_) => self.rate(event.time.second())?.map(|rate| {
                 let event = Trade { price: event.price * rate, ..*event };
                 (event, event.price * event.amount)
             }),
         })
     }
 
-    /// How the levels of a book of the minute that holds a second count.
-    pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<Counted, NoRate>, SourceError> {
+    /// The value rule for the levels of a book in the minute that holds a second.
+    pub(in crate::market) fn levels(&mut self, second: UnixSecond) -> Result<Result<LevelValue, NoRate>, SourceError> {
         Ok(match self.unit {
-            Unit::Own => Ok(Counted::Amount),
-            Unit::Contracts(contract) => Ok(Counted::Contracts(contract)),
-            Unit::Usd | Unit::Foreign(_) => self.rate(second)?.map(Counted::Value),
+            QuoteUnit::Own => Ok(LevelValue::Amount),
+            QuoteUnit::Contracts(contract) => Ok(LevelValue::Contracts(contract)),
+            QuoteUnit::Usd | QuoteUnit::Foreign(_) => self.rate(second)?.map(LevelValue::Value),
         })
     }
 
-    /// What open interest reported with its price at a second is multiplied by: contracts count by themselves, whatever
-    /// the price.
+    /// The factor for open interest × price at a second. Contracts have a fixed worth, whatever the price.
     pub(in crate::market) fn interest(&mut self, second: UnixSecond) -> Result<Rate, SourceError> {
         match self.unit {
-            Unit::Contracts(contract) => Ok(Ok(contract)),
+            QuoteUnit::Contracts(contract) => Ok(Ok(contract)),
             _ => self.rate(second),
         }
     }
 }
 
-/// What a level adds to its block.
+/// Amount that a level adds to its block.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) enum Counted {
+pub(in crate::market) enum LevelValue {
     /// Its amount as it is.
     Amount,
     /// Its price × amount in USD, its price being multiplied by this rate.
@@ -170,7 +169,7 @@ pub(in crate::market) enum Counted {
     Contracts(f64),
 }
 
-impl Counted {
+impl LevelValue {
     /// A price on the axis of the blocks.
     pub(in crate::market) fn price(self, price: f64) -> f64 {
         match self {
@@ -247,7 +246,7 @@ impl<'a> Rates<'a> {
             let (mut minutes, mut traded, from) = (Vec::new(), 0.0, day.second().0);
             let mut add = |bar: &Bar| {
                 traded += bar.buy_quote + bar.sell_quote;
-                minutes.push(RateMinute { start: UnixSecond(bar.start).minute(), close: bar.close, traded });
+                minutes.push(RateMinute { start: bar.start.minute(), close: bar.close, traded });
             };
             source.each::<dyn TradeFeed>(Window { from, to: from.saturating_add(DAY) }, |trades, window| {
                 trades.bars(market, window, now, &mut add)
@@ -272,8 +271,8 @@ impl RateMarket {
         (last.start.0 > minute.0 - OLDEST).then_some(last.close)
     }
 
-    /// USD traded in the 24 hours that end with a minute of the day that is read. The sums are those of whole days, so
-    /// that they are the same to the last bit, whatever was asked.
+    /// USD traded in the 24 hours that end with a minute of the day that is read. Computed from sums of whole
+    /// days, so that it is the same to the last bit for every query.
     fn traded(&self, minute: UnixMinute) -> f64 {
         let traded = |minute: Option<&RateMinute>| minute.map_or(0.0, |minute| minute.traded);
         let before = traded(self.yesterday.last()) - traded(up_to(&self.yesterday, UnixMinute(minute.0 - OLDEST)));

@@ -1,6 +1,6 @@
 //! The buckets that a query means (supplement 4).
 
-use crate::clock::{UnixNanos, Window};
+use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::protocol::{BucketGrid, Interval, PointsQuery};
 
 /// A window of buckets as of a moment.
@@ -19,23 +19,23 @@ impl Buckets {
         Self::on(BucketGrid::Every(interval), interval, query, now)
     }
 
-    /// The same on another grid than the interval's: that of the sessions of market profiles.
+    /// As [`Self::new`], on a grid other than the interval's, such as the sessions of market profiles.
     pub(in crate::market) fn on(
         grid: BucketGrid,
         interval: &'static Interval,
         query: &PointsQuery,
         now: UnixNanos,
     ) -> Self {
-        let (second, period) = (now.second().0, query.period.unwrap_or(0).max(0));
-        let from = query.from.unwrap_or_else(|| second.saturating_sub(period));
+        let (second, period) = (now.second(), query.period.unwrap_or(0).max(0));
+        let from = query.from.map_or_else(|| second.plus(-period), UnixSecond);
         let first = grid.ceil(from);
-        let to = grid.ceil(from.saturating_add(period)).min(grid.window(second).to).max(first);
-        Self { interval, window: Window { from: first, to }, now }
+        let to = grid.ceil(from.plus(period)).min(grid.window(second).end()).max(first);
+        Self { interval, window: Window::between(first, to), now }
     }
 
     /// Starts of the buckets.
-    pub(in crate::market) fn starts(&self) -> impl Iterator<Item = i64> + use<> {
-        (self.window.from..self.window.to).step_by(usize::try_from(self.interval.seconds).unwrap_or(1))
+    pub(in crate::market) fn starts(&self) -> impl Iterator<Item = UnixSecond> + use<> {
+        (self.window.from..self.window.to).step_by(usize::try_from(self.interval.seconds).unwrap_or(1)).map(UnixSecond)
     }
 }
 
@@ -46,7 +46,10 @@ mod tests {
 
     fn starts(from: Option<i64>, period: Option<i64>, now: i64) -> Vec<i64> {
         let query = PointsQuery { from, period, ..PointsQuery::default() };
-        Buckets::new(Interval::find("1m").unwrap(), &query, UnixNanos(now * SECOND)).starts().collect()
+        Buckets::new(Interval::find("1m").unwrap(), &query, UnixNanos(now * SECOND))
+            .starts()
+            .map(|start| start.0)
+            .collect()
     }
 
     #[test]

@@ -9,10 +9,10 @@ use std::sync::Arc;
 #[error("{0}")]
 pub struct SourceError(pub String);
 
-/// The trait of a kind of raw data, as what a source is asked for: `dyn TradeFeed` and so on. Its methods look at
-/// nothing after the `now` that they get.
+/// Marker of feed traits, such as `dyn TradeFeed`, by which a source is asked for its raw data. Their methods read nothing
+/// after the `now` that they get.
 pub trait Feed: Send + Sync + 'static {
-    /// What it holds, in the plural, for messages.
+    /// Name of its data in messages, in the plural.
     const NAME: &'static str;
 }
 
@@ -21,7 +21,7 @@ pub trait Feed: Send + Sync + 'static {
 pub struct Feeds(Vec<(TypeId, Arc<dyn Any + Send + Sync>)>);
 
 impl Feeds {
-    /// These and one more, in the place of one of the same trait.
+    /// Adds a feed; it replaces one of the same trait.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Feeds {
     /// The feed of a trait.
     ///
     /// # Errors
-    /// The source has no such data: what it lacks is an error, and never an answer without data.
+    /// The source has no such data. A missing feed is an error, never an empty answer.
     pub fn of<F: Feed + ?Sized>(&self) -> Result<&F, SourceError> {
         let found = self.0.iter().find(|(trait_, _)| *trait_ == TypeId::of::<F>());
         let feed = found.and_then(|(_, feed)| feed.downcast_ref::<Arc<F>>());

@@ -24,19 +24,19 @@ pub struct Instrument {
     pub coin_name: String,
     /// From when on there may be data; [`Source::first_event`] says since when there is.
     pub available_since: UnixSecond,
-    /// What raw data there may be.
+    /// Kinds of raw data that the market may have.
     pub raw_data: RawDataSet,
 }
 
 impl Instrument {
-    /// A market as its exchange and symbol describe it; `since` and the raw data are what a source knows beside them.
+    /// A market as its exchange and symbol describe it; `since` and the raw data come from the source.
     pub(in crate::market) fn named(
         exchange: String,
         raw_symbol: String,
         since: UnixSecond,
         raw_data: RawDataSet,
     ) -> Self {
-        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since.0);
+        let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
         Self {
             exchange,
             raw_symbol,
@@ -58,7 +58,7 @@ impl Instrument {
         if self.raw_symbol.is_empty() {
             return String::new(); // all markets of a coin
         }
-        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since.0).expiry;
+        let expiry = || symbol::parse(&self.exchange, &self.raw_symbol, self.available_since).expiry;
         let expiry = if self.is(Category::Future) { expiry().unwrap_or_default() } else { String::new() };
         let parts = if self.coin.is_empty() { [""; 3] } else { [&*self.coin, &*self.quote, &*expiry] };
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")

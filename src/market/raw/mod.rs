@@ -1,7 +1,7 @@
-//! What a source of market data has: its markets, the types and feeds of its raw data, and the trait that the demo and the
-//! store implement.
+//! Raw data: types, feeds, markets, and the trait `Source` that the demo and the store implement.
 
 mod book;
+mod cancel_flag;
 mod feeds;
 mod listing;
 mod options;
@@ -9,13 +9,13 @@ mod positions;
 mod predictions;
 mod raw_data;
 mod source;
-mod stop;
 mod supply;
 mod ticker;
 mod trade;
 
 pub use crate::protocol::RawData;
 pub use book::{Book, BookFeed, PriceLevel};
+pub use cancel_flag::CancelFlag;
 pub use feeds::{Feed, Feeds, SourceError};
 pub use listing::Instrument;
 pub use options::{OptionFeed, OptionSummary, SummaryKind};
@@ -23,9 +23,8 @@ pub use positions::{OutcomeToken, Position, PositionCounts, PositionTable, Predi
 pub(super) use predictions::PREDICTION_VENUE;
 pub use predictions::{PredictionFeed, PredictionFigures, PredictionState};
 pub use raw_data::RawDataSet;
+pub(super) use source::CancellableSource;
 pub use source::Source;
-pub(super) use source::Stoppable;
-pub use stop::Stop;
 pub(super) use supply::coin_name;
 pub use supply::{Supply, SupplyFeed, SupplyRow, Token};
 pub(super) use ticker::minute_bars;

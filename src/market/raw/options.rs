@@ -4,7 +4,7 @@ use super::feeds::{Feed, SourceError};
 use crate::clock::UnixSecond;
 use crate::protocol::DataType;
 
-/// What an option summary sums up.
+/// Kind of an option summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SummaryKind {
     /// 25-delta skew.
@@ -44,7 +44,7 @@ pub struct OptionSummary {
     pub coin_name: String,
     /// Tenor, such as `ONE_M`.
     pub tenor: String,
-    /// What is summed up.
+    /// Its kind.
     pub kind: SummaryKind,
     /// From when on there is data.
     pub available_since: UnixSecond,

@@ -21,7 +21,7 @@ pub struct PredictionEvent {
 }
 
 impl PredictionEvent {
-    /// Takes over what is left empty here. A sub-category belongs to its category and comes with it only.
+    /// Fills empty fields from `other`. A sub-category is taken only with its category.
     pub fn complete(&mut self, other: &Self) {
         if self.category.is_empty() || self.category == other.category && self.sub_category.is_empty() {
             self.category.clone_from(&other.category);
@@ -44,11 +44,11 @@ pub struct OutcomeToken {
     pub name: String,
     /// Place of its market in the table.
     pub event: usize,
-    /// What it paid, once the market is resolved.
+    /// Price that it paid; `None` until the market is resolved.
     pub resolved_price: Option<f64>,
 }
 
-/// How often each kind of event happened to a position.
+/// Number of events of a position, by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PositionCounts {
     /// Purchases.
@@ -86,13 +86,13 @@ pub struct Position {
     pub avg_exit_price: f64,
     /// Realized profit and loss, USD.
     pub realized_pnl: f64,
-    /// When the open position was opened; 0 for a closed one.
+    /// Opening of an open position; 0 for a closed one.
     pub latest_open_ts: UnixSecond,
     /// How long the closed position was held, seconds; 0 for an open one.
     pub prev_hold_duration: i64,
     /// Events.
     pub counts: PositionCounts,
-    /// When the latest event was. It is not on the wire; the leaderboard filters by it.
+    /// The latest event. It is not on the wire; the leaderboard filters by it.
     pub last_trade: UnixSecond,
 }
 

@@ -71,8 +71,8 @@ pub trait PredictionFeed: Send + Sync {
     /// Tokens that the market of [`PredictionFeed::prediction`] traded up to a second; `None` where only the positions know.
     fn prediction_volume(&self, event: usize, at: UnixSecond) -> Option<f64>;
 
-    /// What the source was given of a prediction market beside its state, as of a second; `None` for a source that
-    /// computes it from the positions.
+    /// Figures of a prediction market that the source was given, as of a second; `None` if it computes them from the
+    /// positions.
     fn prediction_figures(&self, event: usize, at: UnixSecond) -> Option<&PredictionFigures>;
 }
 

@@ -1,4 +1,4 @@
-//! Which raw data a market has.
+//! Kinds of raw data.
 
 use crate::protocol::{DataType, RawData};
 

@@ -1,10 +1,10 @@
-//! What the engine asks of a source of market data: its markets, and its feeds. The demo and the store both answer it.
+//! The trait of a source of market data: its markets and its feeds. The demo and the store implement it.
 
 use std::sync::Arc;
 
+use super::cancel_flag::{CancelFlag, pieces};
 use super::feeds::{Feed, Feeds, SourceError};
 use super::listing::Instrument;
-use super::stop::{Stop, pieces};
 use crate::clock::{UnixNanos, Window};
 use crate::protocol::DataType;
 
@@ -13,20 +13,20 @@ pub trait Source: Send + Sync {
     /// The markets; a market is named by its place in this list.
     fn instruments(&self) -> &[Instrument];
 
-    /// The raw data of the markets, and what else the source has.
+    /// The feeds of the source.
     fn feeds(&self) -> &Feeds;
 
-    /// The moment of the first event that a data type of this market is made of; `None` where there is none at all.
+    /// The first event of the raw data of a data type; `None` if there is none.
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
         let instrument = &self.instruments()[market];
         Ok(instrument.raw_data.serve(data_type).then(|| instrument.available_since.nanos()))
     }
 
-    /// Address of a picture of a market's coin, or of the question; empty where the source knows none.
+    /// Address of a picture of a market's coin, or of the question; empty if the source knows none.
     fn icon_url(&self, market: usize) -> String;
 
-    /// What ends the work on an answer early; see [`Stop`].
-    fn stops(&self) -> &[Stop] {
+    /// Flags that cancel the work on an answer.
+    fn cancel_flags(&self) -> &[CancelFlag] {
         &[]
     }
 }
@@ -35,14 +35,14 @@ impl dyn Source + '_ {
     /// The feed of a trait, for one call.
     ///
     /// # Errors
-    /// The source has no such data, or its work is to end.
+    /// The source has no such data, or the work is cancelled.
     pub fn of<F: Feed + ?Sized>(&self) -> Result<&F, SourceError> {
-        self.stops().iter().try_for_each(Stop::check)?;
+        self.cancel_flags().iter().try_for_each(CancelFlag::check)?;
         self.feeds().of::<F>()
     }
 
-    /// The feed of a trait, for a visit of a window that may be long: where the work may be ended early, `visit` is called for
-    /// each day of the window, in order.
+    /// The feed of a trait, for a visit of a window that may be long: if it can be cancelled, `visit` is called for each day
+    /// of the window, in order.
     ///
     /// # Errors
     /// As [`Self::of`], and those of the visit.
@@ -51,49 +51,49 @@ impl dyn Source + '_ {
         window: Window,
         mut visit: impl FnMut(&F, Window) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        if self.stops().is_empty() {
+        if self.cancel_flags().is_empty() {
             return visit(self.of::<F>()?, window);
         }
         pieces(window).try_for_each(|piece| visit(self.of::<F>()?, piece))
     }
 }
 
-/// A source whose work fails as soon as a stop is set: between two calls, and between the days of a long visit.
-pub(in crate::market) struct Stoppable<'a> {
-    source: StoppableSource<'a>,
-    stops: Vec<Stop>,
+/// A source whose work fails as soon as a flag is set: between two calls, and between the days of a long visit.
+pub(in crate::market) struct CancellableSource<'a> {
+    source: SourceHandle<'a>,
+    cancel_flags: Vec<CancelFlag>,
 }
 
-enum StoppableSource<'a> {
+enum SourceHandle<'a> {
     Borrowed(&'a dyn Source),
     Shared(Arc<dyn Source>),
 }
 
-impl Stoppable<'static> {
-    pub(in crate::market) fn shared(source: &Arc<dyn Source>, stop: &Stop) -> Self {
-        Self { stops: with(source.stops(), stop), source: StoppableSource::Shared(Arc::clone(source)) }
+impl CancellableSource<'static> {
+    pub(in crate::market) fn shared(source: &Arc<dyn Source>, stop: &CancelFlag) -> Self {
+        Self { cancel_flags: with(source.cancel_flags(), stop), source: SourceHandle::Shared(Arc::clone(source)) }
     }
 }
 
-impl<'a> Stoppable<'a> {
-    pub(in crate::market) fn of(source: &'a dyn Source, stop: &Stop) -> Self {
-        Self { stops: with(source.stops(), stop), source: StoppableSource::Borrowed(source) }
+impl<'a> CancellableSource<'a> {
+    pub(in crate::market) fn of(source: &'a dyn Source, stop: &CancelFlag) -> Self {
+        Self { cancel_flags: with(source.cancel_flags(), stop), source: SourceHandle::Borrowed(source) }
     }
 
     fn source(&self) -> &dyn Source {
         match &self.source {
-            StoppableSource::Borrowed(source) => *source,
-            StoppableSource::Shared(source) => source.as_ref(),
+            SourceHandle::Borrowed(source) => *source,
+            SourceHandle::Shared(source) => source.as_ref(),
         }
     }
 }
 
-/// The stops of a source, and one more.
-fn with(stops: &[Stop], stop: &Stop) -> Vec<Stop> {
-    stops.iter().chain([stop]).cloned().collect()
+/// The flags of a source, and one more.
+fn with(cancel_flags: &[CancelFlag], stop: &CancelFlag) -> Vec<CancelFlag> {
+    cancel_flags.iter().chain([stop]).cloned().collect()
 }
 
-impl Source for Stoppable<'_> {
+impl Source for CancellableSource<'_> {
     fn instruments(&self) -> &[Instrument] {
         self.source().instruments()
     }
@@ -103,7 +103,7 @@ impl Source for Stoppable<'_> {
     }
 
     fn first_event(&self, market: usize, data_type: DataType) -> Result<Option<UnixNanos>, SourceError> {
-        self.stops.iter().try_for_each(Stop::check)?;
+        self.cancel_flags.iter().try_for_each(CancelFlag::check)?;
         self.source().first_event(market, data_type)
     }
 
@@ -111,8 +111,8 @@ impl Source for Stoppable<'_> {
         self.source().icon_url(market)
     }
 
-    fn stops(&self) -> &[Stop] {
-        &self.stops
+    fn cancel_flags(&self) -> &[CancelFlag] {
+        &self.cancel_flags
     }
 }
 
@@ -127,9 +127,9 @@ mod tests {
     fn a_visit_ends_soon_after_the_stop_is_set_and_is_complete_without() {
         let (now, year) = (1_776_880_800, 365 * 86_400);
         let demo = Demo::new(0);
-        let (plain, stop): (&dyn Source, _) = (&demo, Stop::default());
-        let stoppable = Stoppable::of(plain, &stop);
-        let source: &dyn Source = &stoppable;
+        let (plain, stop): (&dyn Source, _) = (&demo, CancelFlag::default());
+        let cancellable = CancellableSource::of(plain, &stop);
+        let source: &dyn Source = &cancellable;
         let starts_of = |source: &dyn Source| {
             let mut starts = Vec::new();
             let window = Window { from: now - 200_000, to: now };

@@ -14,7 +14,7 @@ pub struct Token {
     pub available_since: UnixSecond,
 }
 
-/// One row of a snapshot: the figures of section 2.3 with NaN where one is unknown, on one chain. Amounts are in USD,
+/// Supply figures of a token on one chain (section 2.3), NaN where unknown. Amounts are in USD,
 /// supplies in coin.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SupplyRow {

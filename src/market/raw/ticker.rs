@@ -43,8 +43,8 @@ impl TickerField {
 /// One reading of the fields of a market; NaN where the ticker has no value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ticker {
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When it was taken.
+    pub time: UnixNanos,
     /// Funding rate per native interval, a fraction.
     pub funding_rate: f64,
     /// Predicted rate of the next settlement, a fraction.
@@ -56,7 +56,7 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// What the reading says of a field; `None` when it does not say.
+    /// The value of a field; `None` if the reading lacks it.
     pub fn value(&self, field: TickerField) -> Option<f64> {
         let value = match field {
             TickerField::FundingRate => self.funding_rate,
@@ -71,8 +71,8 @@ impl Ticker {
 /// The readings of one field in one minute, or in several.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OhlcBar {
-    /// Unix seconds of the start.
-    pub start: i64,
+    /// When it starts.
+    pub start: UnixSecond,
     /// First value.
     pub open: f64,
     /// Highest value.
@@ -81,17 +81,24 @@ pub struct OhlcBar {
     pub low: f64,
     /// Last value.
     pub close: f64,
-    /// Unix nanoseconds of the first reading.
-    pub first: i64,
-    /// Unix nanoseconds of the last reading.
-    pub last: i64,
+    /// Time of the first reading.
+    pub first: UnixNanos,
+    /// Time of the last reading.
+    pub last: UnixNanos,
 }
 
 impl OhlcBar {
     /// The minute bar of one reading.
     pub fn of(time: UnixNanos, value: f64) -> Self {
-        let (start, time) = (time.minute().second().0, time.0);
-        Self { start, open: value, high: value, low: value, close: value, first: time, last: time }
+        Self {
+            start: time.minute().second(),
+            open: value,
+            high: value,
+            low: value,
+            close: value,
+            first: time,
+            last: time,
+        }
     }
 
     /// Joins another part of the same time. The earlier first reading opens, the later last one closes; with equal times
@@ -107,7 +114,7 @@ impl OhlcBar {
         self.low = self.low.min(other.low);
     }
 
-    /// The same bar with its values multiplied by a factor of 0 or more.
+    /// A copy of the bar with its values multiplied by a factor of 0 or more.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let Self { open, high, low, close, .. } = self;
@@ -155,7 +162,7 @@ pub(in crate::market) fn minute_bars(readings: &[Ticker], field: TickerField) ->
     let mut bars: Vec<OhlcBar> = Vec::new();
     for reading in readings {
         let Some(value) = reading.value(field) else { continue };
-        let part = OhlcBar::of(UnixNanos(reading.time), value);
+        let part = OhlcBar::of(reading.time, value);
         match bars.last_mut() {
             Some(bar) if bar.start == part.start => bar.merge(&part),
             _ => bars.push(part),
@@ -167,10 +174,15 @@ pub(in crate::market) fn minute_bars(readings: &[Ticker], field: TickerField) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SECOND;
 
     fn reading(second: i64, rate: f64, interest: f64, price: f64) -> Ticker {
-        Ticker { time: second * SECOND, funding_rate: rate, predicted_rate: f64::NAN, open_interest: interest, price }
+        Ticker {
+            time: UnixSecond(second).nanos(),
+            funding_rate: rate,
+            predicted_rate: f64::NAN,
+            open_interest: interest,
+            price,
+        }
     }
 
     #[test]
@@ -178,7 +190,7 @@ mod tests {
         const NAN: f64 = f64::NAN;
         let readings = [reading(1, 0.0001, NAN, 10.0), reading(2, -0.0002, 5.0, NAN), reading(61, NAN, 7.0, 2.0)];
         let bars_of =
-            |field| -> Vec<_> { minute_bars(&readings, field).iter().map(|b| (b.start, b.open, b.close)).collect() };
+            |field| -> Vec<_> { minute_bars(&readings, field).iter().map(|b| (b.start.0, b.open, b.close)).collect() };
         assert_eq!(bars_of(TickerField::FundingRate), [(0, 0.0001, -0.0002)]);
         assert_eq!(bars_of(TickerField::PredictedRate), []);
         assert_eq!(bars_of(TickerField::OpenInterest), [(0, 5.0, 5.0), (60, 7.0, 7.0)]);
@@ -190,7 +202,8 @@ mod tests {
         let readings = [3.0, 9.0, 1.0, 4.0].iter().enumerate();
         let readings: Vec<_> = readings.map(|(at, value)| reading(at as i64, *value, 0.0, 0.0)).collect();
         let bars = minute_bars(&readings, TickerField::FundingRate);
-        let expected = OhlcBar { start: 0, open: 3.0, high: 9.0, low: 1.0, close: 4.0, first: 0, last: 3 * SECOND };
+        let (start, last) = (UnixSecond(0), UnixSecond(3).nanos());
+        let expected = OhlcBar { start, open: 3.0, high: 9.0, low: 1.0, close: 4.0, first: UnixNanos(0), last };
         assert_eq!(bars, [expected]);
         assert_eq!(bars[0].times(2.0), OhlcBar { open: 6.0, high: 18.0, low: 2.0, close: 8.0, ..expected });
         // The parts of a minute join to the minute, in either order of time.

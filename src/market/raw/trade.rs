@@ -6,8 +6,8 @@ use crate::clock::{UnixNanos, UnixSecond, Window};
 /// One trade.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trade {
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When it happened.
+    pub time: UnixNanos,
     /// Price.
     pub price: f64,
     /// Amount, in coin or in the contracts of an inverse market ([`super::Instrument::contract_usd`]).
@@ -27,8 +27,8 @@ impl Trade {
 /// Trades of one minute, or of several, added up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bar {
-    /// Unix seconds of the start.
-    pub start: i64,
+    /// When it starts.
+    pub start: UnixSecond,
     /// First price.
     pub open: f64,
     /// Highest price.
@@ -41,21 +41,21 @@ pub struct Bar {
     pub buy: f64,
     /// Amount sold by takers, in the unit of the market's trades.
     pub sell: f64,
-    /// Worth in quote of what was bought: the sum of price × amount, of an inverse market that of its contracts.
+    /// Quote value of taker buys: the sum of price × amount, or the worth of the contracts of an inverse market.
     pub buy_quote: f64,
-    /// Worth in quote of what was sold.
+    /// Quote value of taker sells.
     pub sell_quote: f64,
-    /// Unix nanoseconds of the first trade.
-    pub first: i64,
-    /// Unix nanoseconds of the last trade.
-    pub last: i64,
+    /// Time of the first trade.
+    pub first: UnixNanos,
+    /// Time of the last trade.
+    pub last: UnixNanos,
 }
 
 impl Bar {
     /// A bar of one trade.
     pub fn of(start: UnixSecond, trade: &Trade) -> Self {
         let mut bar = Self {
-            start: start.0,
+            start,
             open: trade.price,
             high: trade.price,
             low: trade.price,
@@ -136,7 +136,7 @@ pub trait TradeFeed: Send + Sync {
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError>;
 
-    /// All of what [`TradeFeed::bars`] visits in one bar; `None` where it visits nothing.
+    /// The bars that [`TradeFeed::bars`] visits, joined to one; `None` if it visits none.
     fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut all: Option<Bar> = None;
         self.bars(market, window, now, &mut |bar| join(&mut all, bar))?;
@@ -159,7 +159,8 @@ pub trait TradeFeed: Send + Sync {
     /// market, the same at all times; 1 for a market with neither.
     fn tick(&self, market: usize) -> Result<f64, SourceError>;
 
-    /// The highest price of the minutes with a start in a window, as of `now`: the most of what [`TradeFeed::bars`] visits.
+    /// The highest price of the minutes with a start in a window, as of `now`: the maximum over the bars that
+    /// [`TradeFeed::bars`] visits.
     fn highest(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<f64>, SourceError> {
         let mut highest: Option<f64> = None;
         self.bars(market, window, now, &mut |bar| highest = highest.into_iter().chain([bar.high]).reduce(f64::max))?;
@@ -173,8 +174,8 @@ impl Feed for dyn TradeFeed {
 
 /// Liquidations, which have the form of trades.
 pub trait LiquidationFeed: Send + Sync {
-    /// As [`TradeFeed::bars`], of the market's liquidations: `buy` is what forced buy orders took, the liquidated shorts;
-    /// `sell` what forced sell orders took, the liquidated longs.
+    /// As [`TradeFeed::bars`], of the market's liquidations: `buy` is the amount of forced buy orders (liquidated shorts),
+    /// `sell` that of forced sell orders (liquidated longs).
     fn liquidation_bars(
         &self,
         market: usize,
@@ -211,7 +212,7 @@ mod tests {
             let mut time = 0;
             let trades: Vec<Trade> = steps.iter().map(|&(pause, price, amount, buy)| {
                 time += pause;
-                Trade { time, price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
+                Trade { time: UnixNanos(time), price: f64::from(price), amount: f64::from(amount) / 8.0, buy }
             }).collect();
             let bar = |part: &[Trade]| {
                 let mut bar = Bar::of(UnixSecond(0), &part[0]);

@@ -1,7 +1,7 @@
 //! The demo market: deterministic in seed, market and minute, without files.
 //!
-//! Everything derives from the trades of a minute, which derive from the coin's path: candles are their sum, the book
-//! stands around the last of them, liquidations are some of them, open interest moves with their volume.
+//! Everything derives from the trades of a minute, and these from the coin's path: candles sum them, the book is placed
+//! around the last one, liquidations are some of them, open interest moves with their volume.
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! in any order. KIND is `trades`, `incremental_book_L2`, `book_snapshot_25`, `book_snapshot_5`, `liquidations`,
 //! `derivative_ticker` (there an empty field means unknown) or `options_chain` (there SYMBOL is `OPTIONS`). Tables of the
 //! package's own layouts lie as `KIND/NAME.csv` or `KIND/FOLDER/NAME.csv`, gzip or not; KIND is `token_supply`, `markets` or
-//! `positions`. A bad row is reported and left out; a file whose stream breaks is reported and not taken at all.
+//! `positions`. A bad row is reported and left out; a file that is cut off is reported and not stored.
 
 #[cfg(test)]
 mod tests;
@@ -18,21 +18,21 @@ use crate::market::ingest::folders::{DumpFile, DumpFolder, FolderLayout, days, e
 use crate::market::ingest::report::IngestReport;
 use crate::market::ingest::task::{IngestRules, IngestTask};
 use crate::market::query::error::MarketError;
+use crate::market::store::ingest_lock::IngestLock;
 use crate::market::store::layout::{foreign, note_files};
 use crate::market::store::stale_files::sweep;
-use crate::market::store::turn::Turn;
 use crate::market::subjects::{SUBJECTS, datasets};
 use crate::protocol::dump::RECORDING;
 
-/// The folders of dumps, in the order in which they are read: by name, but those of one group one after the other.
+/// The folders of dumps in reading order: by name, but the folders of a group one after the other.
 fn dump_folders() -> Vec<DumpFolder> {
     let mut groups: Vec<&[DumpFolder]> = SUBJECTS.iter().flat_map(|subject| subject.dumps.iter().copied()).collect();
     groups.sort_by_key(|group| group.first().map(|(name, _)| *name));
     groups.concat()
 }
 
-/// Refuses a store in the dumps' folder or below it, where the next ingest would take its files for dumps, and dumps below the
-/// store.
+/// Refuses a store in the folder of dumps or below it, because the next ingest would read its files as dumps, and dumps below
+/// the store.
 fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
     // The store need not be there yet: the nearest folder above it is.
     let real = |path: &Path| {
@@ -56,7 +56,7 @@ fn apart(dumps: &Path, store: &Path) -> Result<(), MarketError> {
     Err(MarketError::Internal(format!("{}: {problem}; give the store a folder of its own", store.display())))
 }
 
-/// An ingest: which dumps, into which store, by which rules.
+/// An ingest of dumps into a store.
 #[derive(Debug, Clone, Copy)]
 pub struct Ingest<'a> {
     dumps: &'a Path,
@@ -64,7 +64,7 @@ pub struct Ingest<'a> {
     allow_fewer_rows: bool,
 }
 
-/// [`Ingest::run`] by the usual rules.
+/// [`Ingest::run`] with default rules.
 ///
 /// # Errors
 /// As there.
@@ -73,36 +73,35 @@ pub fn ingest(dumps: &Path, store: &Path, keep_going: &dyn Fn() -> bool) -> Resu
 }
 
 impl<'a> Ingest<'a> {
-    /// Every dump below `dumps` into the store at `store`.
+    /// An ingest of all dumps below `dumps` into the store at `store`.
     pub fn new(dumps: &'a Path, store: &'a Path) -> Self {
         Self { dumps, store, allow_fewer_rows: false }
     }
 
-    /// Whether a dump file may take the place of one with more good rows. Without it such a file is a problem in the report,
-    /// and the store keeps what it has.
+    /// Sets whether a dump file may replace one with more good rows. By default such a file is reported and not stored.
     #[must_use]
     pub fn allow_fewer_rows(self, allow: bool) -> Self {
         Self { allow_fewer_rows: allow, ..self }
     }
 
-    /// Reads every dump into the store, which is made if it is not there.
+    /// Reads every dump into the store, which is created if it is missing.
     ///
-    /// A dump file that the store holds already changes nothing; one with new content replaces what came from the old one, unless it
-    /// has fewer good rows. Of
-    /// several dumps of a market's book on one day the store keeps the most detailed one: `incremental_book_L2`, else
-    /// `book_snapshot_25`, else `book_snapshot_5`. `keep_going` is asked before each file and every some ten thousand rows: on
-    /// `false` the ingest ends with what it has done, and what is in the store is complete. Files that a killed ingest left
-    /// unfinished an hour ago or more are removed. One ingest at a time changes a store: another one waits, and asks `keep_going`
-    /// meanwhile.
+    /// Unchanged dump files are skipped. A changed file replaces its earlier content, unless it has fewer good rows. The store
+    /// keeps the most detailed book of a market and day: `incremental_book_L2`, else `book_snapshot_25`, else
+    /// `book_snapshot_5`.
+    ///
+    /// `keep_going` is called before each file, every 32,768 rows and while another ingest holds the store's lock; if it
+    /// returns `false`, the ingest ends, and the files in the store are complete. Unfinished files that a
+    /// killed ingest left an hour ago or more are removed.
     ///
     /// # Errors
-    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written, or the
-    /// environment names a kernel that is not there; a link in the store, which follows none. Bad data is no error: it is in the report.
+    /// [`MarketError::Internal`] when `dumps` is no folder, one of the two lies in the other, the store cannot be written or has
+    /// a link in it, or the environment names an unknown kernel. Bad data is no error: it is in the report.
     pub fn run(&self, keep_going: &dyn Fn() -> bool) -> Result<IngestReport, MarketError> {
         self.run_with_notices(keep_going, &|_| ())
     }
 
-    /// As [`Self::run`]; `notice` gets a sentence when it has to wait, until another ingest into the store has ended.
+    /// As [`Self::run`]; `notice` gets a sentence before a wait for another ingest into the store.
     ///
     /// # Errors
     /// As there.
@@ -123,12 +122,12 @@ impl<'a> Ingest<'a> {
         let others = layouts.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
         let is_known =
             |folder: &PathBuf| layouts.iter().any(|(name, _)| folder.file_name().is_some_and(|own| own == *name));
-        // Without dumps there is no store to make, and nothing to wait for.
-        let mut turn = None;
+        // Without dumps no store is created and no lock is needed.
+        let mut lock = None;
         if folders.iter().any(is_known) {
             fs::create_dir_all(store).map_err(|error| in_place(store, &error))?;
-            turn = Turn::begin(store, keep_going, notice)?;
-            if turn.is_none() {
+            lock = IngestLock::begin(store, keep_going, notice)?;
+            if lock.is_none() {
                 report.interrupted = true;
                 return Ok(report);
             }
@@ -166,12 +165,12 @@ impl<'a> Ingest<'a> {
             }
         }
         folders.sort();
-        // What a recorded stream writes about itself is known.
+        // A recorded stream writes this file about itself; it is no dump.
         folders.retain(|other| other.file_name().is_none_or(|name| name != RECORDING));
         for other in folders {
             report.problem(&other, 0, format!("no kind of dump that is read; known are {others}"));
         }
-        drop(turn);
+        drop(lock);
         Ok(report)
     }
 }

@@ -1,4 +1,4 @@
-//! The sources of a market, put together from the subjects: the demo, the store, and the ingest that makes one.
+//! Sources of a market, assembled from the subjects: the demo, the store, and the ingest that makes a store.
 
 pub(in crate::market) mod demo;
 pub(in crate::market) mod ingest;

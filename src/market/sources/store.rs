@@ -2,8 +2,8 @@
 //!
 //! `DATASET/exchange=X/symbol=Y/date=D/part.parquet`, one file per dump file: `trades` and `candles_1m` of trades, `book_events`
 //! and `book_1m` of books, `liquidations` and `liquidations_1m`, `derivative_ticker` and `derivative_ticker_1m`,
-//! `option_summaries_1m` of option chains. The minute aggregates answer for everything but profiles; the events also for
-//! the minute that holds `now`. What is not cut by market and day lies in `DATASET/source=FILE/part.parquet`:
+//! `option_summaries_1m` of option chains. Minute aggregates answer all types but profiles; events answer profiles and
+//! the minute that holds `now`. Data that is not cut by market and day is in `DATASET/source=FILE/part.parquet`:
 //! `token_supply`, `prediction_markets`, `prediction_positions`.
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ impl MarketStore {
                 days.sort_unstable();
                 let kept = stored(kind);
                 let file = |day: &UnixDay| layout::file(root, kept.minutes, &exchange, &symbol, *day);
-                // One day is enough, and most often it is the first: a store of years opens at once.
+                // One day with the kind is enough, and is mostly the first: a store of years opens at once.
                 if !days.iter().any(|day| (kept.has_kind)(&file(day))) {
                     days.clear();
                 }

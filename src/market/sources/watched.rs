@@ -1,4 +1,4 @@
-//! A store that may change under a running service: each answer is made of one state of it.
+//! A store that may change while the service runs: each answer uses one state of it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ pub(in crate::market) struct Watched {
 /// One state of the store.
 #[derive(Clone)]
 pub(in crate::market) struct OpenedState {
-    /// How often the store had been changed.
+    /// Number of changes of the store when it was opened.
     changes: u64,
     pub(in crate::market) source: Arc<dyn Source>,
     pub(in crate::market) last_event: Option<UnixNanos>,
@@ -39,7 +39,7 @@ impl Watched {
         Ok((Self { root: root.to_owned(), opened: Mutex::new(opened.clone()) }, opened))
     }
 
-    /// The store as it is now, which it stays until the lock is dropped; opened anew if it was changed.
+    /// The store as it is now, and a lock that keeps it so until dropped. A changed store is opened again.
     pub(in crate::market) fn current(&self) -> Result<(OpenedState, StoreReading), MarketError> {
         let reading = StoreReading::begin(&self.root);
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, Unplaced, open_own, open_own_to_write};
-use crate::market::store::held;
+use crate::market::store::file_list;
 
 pub(in crate::market) const GATE: &str = ".gate";
 pub(in crate::market) const CHANGES: &str = ".changes";
@@ -94,8 +94,9 @@ impl Change {
         let count = count(&mut changes) + 1;
         let written = changes.seek(SeekFrom::Start(0)).and_then(|_| changes.write_all(count.to_string().as_bytes()));
         written.map_err(|error| ArchiveError { path: root.join(CHANGES), problem: error.to_string() })?;
-        let names: Vec<String> = self.files.iter().filter_map(|file| held::name(root, file.destination())).collect();
+        let names: Vec<String> =
+            self.files.iter().filter_map(|file| file_list::name(root, file.destination())).collect();
         self.files.into_iter().try_for_each(Unplaced::place)?;
-        held::add(root, &names)
+        file_list::add(root, &names)
     }
 }

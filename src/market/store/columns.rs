@@ -13,7 +13,7 @@ pub(in crate::market) struct FileColumns<'a> {
     table: Table,
 }
 
-/// Why a file of the store cannot be read.
+/// The error for a file of the store that cannot be read.
 pub(in crate::market) fn unreadable(path: &Path, error: &ArchiveError) -> SourceError {
     let is_gone = std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
     SourceError(if is_gone {

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::changes::{CHANGES, GATE};
-use super::held::{self, HELD};
+use super::file_list::{self, FILE_LIST};
 use crate::archive::{ArchiveError, is_foreign};
 use crate::clock::UnixDay;
 use crate::market::raw::SourceError;
@@ -55,7 +55,7 @@ pub(in crate::market) fn files(root: &Path, dataset: Dataset) -> Result<Vec<(Str
             }
         }
     }
-    let had = held::names(root);
+    let had = file_list::names(root);
     let had = had.iter().filter_map(|name| {
         let mut parts = name.strip_prefix(dataset.name())?.strip_prefix('/')?.split('/');
         let [exchange, symbol, day] = ["exchange=", "symbol=", "date="].map(|key| parts.next()?.strip_prefix(key));
@@ -90,10 +90,10 @@ pub(in crate::market) fn table_files(root: &Path, dataset: Dataset) -> Result<Ve
             found.push((source, file));
         }
     }
-    for name in held::names(root) {
+    for name in file_list::names(root) {
         let source = name.strip_prefix(dataset.name()).and_then(|rest| rest.strip_prefix("/source="));
         let source = source.and_then(|rest| decode(rest.strip_suffix(FILE)?.strip_suffix('/')?));
-        found.extend(source.map(|source| (source, held::path(root, &name))));
+        found.extend(source.map(|source| (source, file_list::path(root, &name))));
     }
     found.sort();
     found.dedup();
@@ -124,7 +124,7 @@ const LINK: &str = "a link, and a store follows none; put what it points to in i
 /// The first thing that must not be in a store, and how to repair it: a link, by which a write could leave the store,
 /// or anything but a file or folder, since reading it might block. `None` if there is nothing such.
 pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<String> {
-    for own in [GATE, CHANGES, HELD].map(|name| root.join(name)) {
+    for own in [GATE, CHANGES, FILE_LIST].map(|name| root.join(name)) {
         if let Some(problem) = is_foreign(&own) {
             return Some(format!("{} is {problem}", own.display()));
         }
@@ -163,7 +163,7 @@ pub(in crate::market) fn foreign(root: &Path, datasets: &[Dataset]) -> Option<St
 /// Longest name of a folder on all usual file systems, bytes.
 const LONGEST_NAME: usize = 255;
 
-/// Why a name cannot be that of a folder `KEY=name` of a store; `None` when it can.
+/// Reason why a name is unfit for a folder `KEY=name` of a store; `None` if it is fit.
 pub(in crate::market) fn unfit(name: &str) -> Option<String> {
     let (length, most) = (encode(name).len(), LONGEST_NAME - "exchange=".len());
     let reason = "characters other than letters, digits, '-', '_' and '.' take three bytes each";
@@ -171,7 +171,7 @@ pub(in crate::market) fn unfit(name: &str) -> Option<String> {
         .then(|| format!("takes {length} bytes in a store, at most {most} fit ({reason}); give it a shorter name"))
 }
 
-/// Folders of a store that may hold files, the deepest ones too; nothing outside its datasets.
+/// All folders of a store's datasets that may hold files.
 pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathBuf> {
     let datasets = datasets.iter().map(|dataset| root.join(dataset.name()));
     let is_folder = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
@@ -190,10 +190,10 @@ pub(in crate::market) fn folders(root: &Path, datasets: &[Dataset]) -> Vec<PathB
 
 /// Lists the unlisted files of a store, which an earlier version or a killed ingest put there.
 pub(in crate::market) fn note_files(root: &Path, datasets: &[Dataset]) -> Result<(), ArchiveError> {
-    let known: HashSet<String> = held::names(root).into_iter().collect();
+    let known: HashSet<String> = file_list::names(root).into_iter().collect();
     let files = folders(root, datasets).into_iter().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
-    let names = files.filter_map(|file| held::name(root, &file)).filter(|name| !known.contains(name));
-    held::add(root, &names.collect::<Vec<_>>())
+    let names = files.filter_map(|file| file_list::name(root, &file)).filter(|name| !known.contains(name));
+    file_list::add(root, &names.collect::<Vec<_>>())
 }
 
 fn entries(folder: &Path, prefix: &str) -> Result<Vec<(String, PathBuf)>, SourceError> {

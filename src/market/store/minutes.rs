@@ -17,11 +17,11 @@ pub(in crate::market) trait Minute: Copy {
 
 impl Minute for Bar {
     fn start(&self) -> UnixSecond {
-        UnixSecond(self.start)
+        self.start
     }
 
     fn last(&self) -> UnixNanos {
-        UnixNanos(self.last)
+        self.last
     }
 
     fn join(&mut self, later: &Self) {
@@ -31,11 +31,11 @@ impl Minute for Bar {
 
 impl Minute for OhlcBar {
     fn start(&self) -> UnixSecond {
-        UnixSecond(self.start)
+        self.start
     }
 
     fn last(&self) -> UnixNanos {
-        UnixNanos(self.last)
+        self.last
     }
 
     fn join(&mut self, later: &Self) {
@@ -70,7 +70,7 @@ impl<M: Minute> Minutes<'_, M> {
         visit: &mut dyn FnMut(&M),
     ) -> Result<(), SourceError> {
         let mut visit_bar = |bar: &M| -> Result<(), SourceError> {
-            if !window.contains(bar.start().0) || bar.start().nanos() > now {
+            if !window.contains(bar.start()) || bar.start().nanos() > now {
                 return Ok(());
             }
             if bar.last() <= now {

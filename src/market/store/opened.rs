@@ -1,4 +1,4 @@
-//! A store that is being opened: what each subject adds to it.
+//! A store that is being opened, to which each subject adds its feed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::partitions::Partitions;
 use crate::clock::{UnixDay, UnixNanos};
 use crate::market::raw::{Feed, Feeds, RawData, SourceError};
 
-/// How a store holds a kind of raw data of its markets.
+/// Storage of a kind of raw data of the markets.
 #[derive(Clone, Copy)]
 pub(in crate::market) struct StoredKind {
-    /// The dataset of its minutes: each day with such a file has data of the kind.
+    /// Dataset of its minutes: a day with such a file has data of the kind.
     pub(in crate::market) minutes: Dataset,
     /// Whether a file of the minutes has the kind, if it may have another one instead.
     pub(in crate::market) has_kind: fn(&Path) -> bool,
@@ -24,13 +24,13 @@ impl StoredKind {
     }
 }
 
-/// Raw data of a store's markets by their first events.
+/// Lookup of first events in a store.
 pub(in crate::market) trait FirstEvents: Send + Sync {
     /// The moment of the first event of a kind in a day's file.
     fn first_of(&self, market: usize, kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError>;
 }
 
-/// A store's folder, its markets, and what its subjects have read of it so far.
+/// A store that is being opened: folder, markets, and the feeds added so far.
 pub(in crate::market) struct OpenedStore {
     pub(in crate::market) root: PathBuf,
     pub(in crate::market) partitions: Arc<Partitions>,

@@ -15,7 +15,7 @@ pub(in crate::market) type Days = [Vec<UnixDay>; RawData::ALL.len()];
 pub(in crate::market) struct Partitions {
     root: PathBuf,
     pub(in crate::market) instruments: Vec<Instrument>,
-    /// By market.
+    /// Days by market.
     days: Vec<Days>,
 }
 
@@ -49,11 +49,11 @@ pub(in crate::market) fn in_order<T: Copy>(
     window: Window,
     now: UnixNanos,
     read: &dyn Fn(UnixDay) -> Result<Arc<Vec<T>>, SourceError>,
-    time: fn(&T) -> i64,
+    time: fn(&T) -> UnixNanos,
     visit: &mut dyn FnMut(&T),
 ) -> Result<(), SourceError> {
     let times = window.nanos();
-    let (first, last) = (times.start.0, times.end.plus(-1).min(now).0);
+    let (first, last) = (times.start, times.end.plus(-1).min(now));
     // The next file may hold events of this day too, so they are buffered until it is read.
     let mut waiting: Vec<T> = Vec::new();
     for &day in near(days, window) {
@@ -63,7 +63,7 @@ pub(in crate::market) fn in_order<T: Copy>(
         waiting.extend_from_slice(&events[begin..end]);
         // Stable, so that of events at one time those of the earlier file come first.
         waiting.sort_by_key(time);
-        let ready = waiting.partition_point(|event| time(event) < day.nanos().0);
+        let ready = waiting.partition_point(|event| time(event) < day.nanos());
         waiting.drain(..ready).for_each(|event| visit(&event));
     }
     waiting.iter().for_each(visit);
@@ -72,5 +72,5 @@ pub(in crate::market) fn in_order<T: Copy>(
 
 /// Whether an event lies in the minute that starts at `start`, and not after `now`.
 pub(in crate::market) fn is_in(time: UnixNanos, start: UnixSecond, now: UnixNanos) -> bool {
-    Window { from: start.0, to: start.0 + 60 }.contains(time.second().0) && time <= now
+    Window::between(start, start.plus(60)).contains(time.second()) && time <= now
 }

@@ -1,4 +1,4 @@
-//! Files that a killed ingest left behind.
+//! Removal of files that a killed ingest left behind.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use crate::archive;
 use crate::market::store::layout::{self, Dataset};
 
-/// Removes the unfinished files of a store that nobody has written to for an hour as of `now`, and whose writer is gone:
-/// another ingest may be at work in the same store.
+/// Removes unfinished files of a store that were not written to for an hour as of `now` and whose writer has ended. Newer
+/// ones may belong to a running ingest.
 pub(in crate::market) fn sweep(root: &Path, datasets: &[Dataset], now: SystemTime) {
     for folder in layout::folders(root, datasets) {
         archive::sweep(&folder, OsStr::new(layout::FILE), now);

@@ -38,7 +38,7 @@ impl PriceDecimals {
         (KEY.to_owned(), self.0.to_string())
     }
 
-    /// Those of a file of minutes; if its footer lacks them, as in earlier versions, those of its own prices.
+    /// Reads the decimals from the footer of a file of minutes, or, in files of earlier versions, from its prices.
     pub(in crate::market) fn read(file: &Path) -> Result<Self, SourceError> {
         let metadata = read_metadata(file).map_err(|error| SourceError(error.to_string()))?;
         let declared = metadata.iter().find(|(name, _)| name == KEY).and_then(|(_, decimals)| decimals.parse().ok());

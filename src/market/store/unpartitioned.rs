@@ -17,13 +17,13 @@ pub(in crate::market) const BETWEEN: char = '|';
 /// A field of a line, by its column.
 type LineField<L, T> = (&'static str, fn(&mut L) -> &mut T);
 
-/// A kind of table: its folder, and the columns of its lines.
+/// A kind of table: dataset, and columns of its lines.
 pub(in crate::market) struct UnpartitionedTable<L: 'static> {
     pub(in crate::market) dataset: Dataset,
-    /// Unix nanoseconds; `NO_TIME` where there is none.
+    /// Columns of times in Unix nanoseconds; `NO_TIME` if empty.
     pub(in crate::market) times: &'static [LineField<L, i64>],
     pub(in crate::market) texts: &'static [LineField<L, String>],
-    /// NaN where one is unknown.
+    /// Columns of numbers; NaN if unknown.
     pub(in crate::market) numbers: &'static [LineField<L, f64>],
     pub(in crate::market) wholes: &'static [LineField<L, i64>],
 }

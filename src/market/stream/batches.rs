@@ -1,8 +1,8 @@
-//! Channels that add trades up: candles of a short interval and one side, and the volume profile of the minute under way.
+//! Channels that add trades up: candles of a short interval and one side, and the volume profile of the forming minute.
 
 use std::collections::BTreeMap;
 
-use super::singles::side;
+use super::single_events::side;
 use super::subscription::{StreamEvent, Subscription, each_trade};
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::query::error::MarketError;
@@ -11,7 +11,7 @@ use crate::market::raw::{Bar, Source, Trade, TradeFeed};
 use crate::protocol::stream::{Payload, StreamSeries};
 
 /// `TRADE_AGG`: at the end of each interval, the candle of each side that traded in it. Unlike the candles of
-/// `/v1/points`, prices are those of the side's own trades: the series is of the aggressor.
+/// `/v1/points`, prices come from the trades of that side only.
 pub(in crate::market) fn trade_batches(
     source: &dyn Source,
     market: usize,
@@ -25,7 +25,7 @@ pub(in crate::market) fn trade_batches(
     // By interval, bought before sold.
     let mut bars: BTreeMap<(UnixNanos, bool), Bar> = BTreeMap::new();
     each_trade(source, market, first.plus(-every)..last, |trade| {
-        let start = UnixNanos(trade.time.div_euclid(every) * every);
+        let start = UnixNanos(trade.time.0.div_euclid(every) * every);
         bars.entry((start, !trade.buy))
             .and_modify(|bar| bar.add(trade))
             .or_insert_with(|| Bar::of(start.second(), trade));
@@ -37,7 +37,7 @@ pub(in crate::market) fn trade_batches(
             low: bar.low,
             close: bar.close,
             volume: bar.volume(),
-            timestamp: start.0.into(),
+            timestamp: start.into(),
             first_timestamp: bar.first.into(),
             last_timestamp: bar.last.into(),
         };
@@ -46,7 +46,7 @@ pub(in crate::market) fn trade_batches(
     Ok(())
 }
 
-/// The volume profile of a minute under way.
+/// Volume profile of the forming minute.
 struct MinuteProfile {
     size: f64,
     step: DecimalStep,
@@ -96,16 +96,16 @@ pub(in crate::market) fn volume_profiles(
     };
     let mut under_way: Option<(UnixMinute, MinuteProfile)> = None;
     for (index, trade) in trades.iter().enumerate() {
-        let minute = UnixNanos(trade.time).minute();
+        let minute = trade.time.minute();
         let (_, profile) = match &mut under_way {
             Some(known) if known.0 == minute => known,
             other => other.insert((minute, MinuteProfile::of(trade, tick))),
         };
         profile.add(trade, volume(trade))?;
-        let at = UnixNanos((trade.time.div_euclid(every) + 1) * every);
-        let more_before = trades.get(index + 1).is_some_and(|next| next.time < at.0);
-        if trade.time >= sent_before.0 && !more_before {
-            let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.nanos().0.into() };
+        let at = UnixNanos((trade.time.0.div_euclid(every) + 1) * every);
+        let more_before = trades.get(index + 1).is_some_and(|next| next.time < at);
+        if trade.time >= sent_before && !more_before {
+            let payload = Payload::VolumeProfileAgg { profile: profile.triplets(), timestamp: minute.nanos().into() };
             let mut event = subscription.event(at, None, payload);
             event.point.series = StreamSeries { block_size: Some(profile.size), ..event.point.series };
             events.push(event);

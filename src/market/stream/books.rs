@@ -5,17 +5,17 @@ use crate::clock::{SECONDS_PER_DAY, UnixNanos, Window};
 use crate::columns::List;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::DecimalStep;
-use crate::market::query::usd::Counted;
+use crate::market::query::usd::LevelValue;
 use crate::market::raw::{BookFeed, Source};
 use crate::market::subjects::books::heatmap::{VolumeBlocks, snapshot};
 use crate::protocol::DataType;
 use crate::protocol::stream::Payload;
 
-/// How old the last event of a book may be: a book that was silent for a day is no longer one.
+/// Largest age of a book's last event, seconds: a book that was silent for a day is no longer shown.
 const CARRIED: i64 = SECONDS_PER_DAY;
 
-/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick at which it differs from the one sent before, as the heatmap of
-/// `/v1/points` shows it; the first in any case.
+/// `BLOCK_BOOK_SNAPSHOT`: the state at each tick, if it differs from the last one sent, in the form of the heatmap of
+/// `/v1/points`.
 pub(in crate::market) fn snapshots(
     source: &dyn Source,
     market: usize,
@@ -33,8 +33,8 @@ pub(in crate::market) fn snapshots(
         let end = before.second().0 + 1;
         let books = source.of::<dyn BookFeed>()?;
         let Some(book) = books.last_book(market, Window { from: end - CARRIED, to: end }, before)? else { continue };
-        bought.collect(&book.bids, &step, Counted::Amount);
-        sold.collect(&book.asks, &step, Counted::Amount);
+        bought.collect(&book.bids, &step, LevelValue::Amount);
+        sold.collect(&book.asks, &step, LevelValue::Amount);
         let mut levels = List::default();
         let bids = snapshot(&mut levels, &mut bought, &mut sold, &step, depth) as usize * 2;
         let asks = levels.values.split_off(bids);
@@ -44,7 +44,7 @@ pub(in crate::market) fn snapshots(
             continue;
         }
         let payload =
-            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.0.into() };
+            Payload::BlockBookSnapshot { bids: sides.0.clone(), asks: sides.1.clone(), timestamp: tick.into() };
         events.push(subscription.event(tick, None, payload));
         subscription.last_book = Some(sides);
     }

@@ -1,8 +1,8 @@
-//! The channels of a market: to begin one, and what is sent on each kind.
+//! Channels of a market: subscriptions, and the events of each kind of channel.
 
 use super::batches::{trade_batches, volume_profiles};
 use super::books::snapshots;
-use super::singles::{funding_rates, liquidations, open_interest, trades};
+use super::single_events::{funding_rates, liquidations, open_interest, trades};
 use super::subscription::{StreamEvent, Subscription};
 use crate::clock::{SECOND, UnixNanos};
 use crate::market::engine::Market;
@@ -13,14 +13,14 @@ use crate::protocol::ParamError;
 use crate::protocol::query::Spelling;
 use crate::protocol::stream::{Channel, ChannelKind, StreamSeries, duration};
 
-/// Frequency of a channel that names none.
+/// Default frequency of a channel.
 const USUAL_FREQUENCY: i64 = SECOND;
 
 impl Market {
-    /// Begins a channel: it sends what happens after `now`.
+    /// Begins a channel; it sends the events after `now`.
     ///
     /// # Errors
-    /// [`MarketError::Invalid`] for a type that there is not, and for what [`Channel::check`] refuses;
+    /// [`MarketError::Invalid`] for an unknown type, and if [`Channel::check`] fails;
     /// [`MarketError::UnknownExchange`] and [`MarketError::UnknownSymbol`] by the rule of [`Market::check`].
     pub fn subscribe(&self, channel: &Channel, now: UnixNanos) -> Result<Subscription, MarketError> {
         let Some(kind) = ChannelKind::find(&channel.kind) else {
@@ -45,8 +45,8 @@ impl Market {
         })
     }
 
-    /// The events of a subscription from where it stands up to `until` (exclusive), in time order. The
-    /// subscription then stands there.
+    /// The events of a subscription that are not produced yet, up to `until` (exclusive), in time order. They then count as
+    /// produced.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the data cannot be read.
@@ -55,7 +55,7 @@ impl Market {
         if until <= subscription.from {
             return Ok(events);
         }
-        // The source may have been opened anew since, and have other markets.
+        // The source may have been opened again, with other markets.
         let channel = &subscription.channel;
         let market = self.source().instruments().iter().position(|row| is_meant(row, channel));
         if let Some(market) = market {

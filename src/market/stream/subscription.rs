@@ -1,4 +1,4 @@
-//! Subscriptions: which events of which market, and up to when they were produced.
+//! Subscriptions to the events of a market.
 
 use std::ops::Range;
 
@@ -10,19 +10,19 @@ use crate::protocol::stream::{Channel, ChannelKind, Payload, StreamPoint, Stream
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamEvent {
-    /// When it is known; the order of the stream.
+    /// The moment from which it is known; the order of the stream.
     pub at: UnixNanos,
     /// The point that is sent.
     pub point: StreamPoint,
 }
 
-/// A channel being sent.
+/// A subscription: a channel, and the progress of its events.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     pub(in crate::market) channel: Channel,
     pub(in crate::market) kind: ChannelKind,
     pub(in crate::market) series: StreamSeries,
-    /// Everything before was produced.
+    /// Start of the events that are not produced yet.
     pub(in crate::market) from: UnixNanos,
     /// Nanoseconds between two ticks.
     pub(in crate::market) frequency: i64,
@@ -36,7 +36,7 @@ impl Subscription {
         &self.channel
     }
 
-    /// Up to when, exclusively, everything was produced.
+    /// End, exclusive, of the produced events.
     pub fn produced_until(&self) -> UnixNanos {
         self.from
     }
@@ -46,14 +46,14 @@ impl Subscription {
         StreamEvent { at, point: StreamPoint { series: StreamSeries { side, ..self.series.clone() }, payload } }
     }
 
-    /// The multiples of the frequency in the stretch that is to be produced.
+    /// The multiples of the frequency up to `until` that are not produced yet.
     pub(in crate::market) fn ticks(&self, until: UnixNanos) -> impl Iterator<Item = UnixNanos> + use<> {
         let first = self.from.plus(self.frequency - 1).0.div_euclid(self.frequency).saturating_mul(self.frequency);
         (first..until.0).step_by(usize::try_from(self.frequency).unwrap_or(usize::MAX)).map(UnixNanos)
     }
 }
 
-/// Visits what a source reads by seconds, cut to these moments.
+/// Visits the events of a source between two moments; `read` reads whole seconds.
 pub(in crate::market) fn stretch<T>(
     times: Range<UnixNanos>,
     time: impl Fn(&T) -> UnixNanos,
@@ -70,7 +70,7 @@ pub(in crate::market) fn stretch<T>(
     Ok(())
 }
 
-/// All that happened to a market's trades between these moments.
+/// Visits a market's trades between two moments.
 pub(in crate::market) fn each_trade(
     source: &dyn Source,
     market: usize,
@@ -80,5 +80,5 @@ pub(in crate::market) fn each_trade(
     let read = |window, now, visit: &mut dyn FnMut(&Trade)| {
         source.each::<dyn TradeFeed>(window, |trades, window| trades.trades(market, window, now, visit))
     };
-    stretch(times, |trade: &Trade| UnixNanos(trade.time), read, visit)
+    stretch(times, |trade: &Trade| trade.time, read, visit)
 }

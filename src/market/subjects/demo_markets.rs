@@ -1,6 +1,5 @@
-//! The demo's markets: first those of the coins, then the prediction markets, each of which has its own list of trades.
-//! Raw data that both have are answered here; those that only coins' markets have, and data of no market, are feeds in
-//! the folders of their subjects.
+//! The demo's markets: first the markets of coins, then the prediction markets, each with its own list of trades. Raw data of
+//! both kinds is served here; raw data of coins only, and data of no market, by feeds in the folders of their subjects.
 
 use std::sync::Arc;
 
@@ -35,7 +34,7 @@ pub(in crate::market) struct DemoMarkets {
     /// The prediction markets, whose places come after those of the coins' markets.
     pub(in crate::market) venue: Arc<DemoPredictionVenue>,
     /// Bars of closed hours by (market, start).
-    hours: Cache<(usize, i64), Option<Bar>>,
+    hours: Cache<(usize, UnixSecond), Option<Bar>>,
 }
 
 impl DemoMarkets {
@@ -65,8 +64,7 @@ impl DemoMarkets {
         self.event(market).map(|event| self.venue.tape(event))
     }
 
-    /// The moment of the first event that a data type of a market is made of. Of a kind of raw data that is not named here there is
-    /// some from the market's beginning on.
+    /// The first event of a market's raw data for a data type. Kinds of raw data that are not named here start with the market.
     pub(in crate::market) fn first_event(&self, market: usize, data_type: DataType) -> Option<UnixNanos> {
         let instrument = &self.instruments[market];
         if !instrument.raw_data.serve(data_type) {
@@ -101,18 +99,18 @@ impl TradeFeed for DemoMarkets {
 
     fn span(&self, market: usize, window: Window, now: UnixNanos) -> Result<Option<Bar>, SourceError> {
         let mut all: Option<Bar> = None;
-        let mut at = window.from.max(BEGIN);
-        let end = window.to.min(now.second().0.saturating_add(1)).min(END);
+        let mut at = window.start().max(BEGIN);
+        let end = window.end().min(now.second().plus(1)).min(END);
         while at < end {
-            let next = (at.div_euclid(HOUR) * HOUR + HOUR).min(end);
-            let hour = Window { from: at, to: next };
+            let next = UnixSecond(at.0.div_euclid(HOUR) * HOUR + HOUR).min(end);
+            let hour = Window::between(at, next);
             let part = |window: Window| -> Result<Option<Bar>, SourceError> {
                 let mut part: Option<Bar> = None;
                 self.bars(market, window, now, &mut |bar| join(&mut part, bar))?;
                 Ok(part)
             };
             // Listings need the same hours repeatedly, and closed hours do not change.
-            let closed = next - at == HOUR && UnixSecond(next).nanos() <= now;
+            let closed = next.since(at) == HOUR && next.nanos() <= now;
             let hour = if closed { *self.hours.get((market, at), || part(hour))? } else { part(hour)? };
             if let Some(hour) = hour {
                 join(&mut all, &hour);

@@ -1,5 +1,5 @@
-//! The subjects of market data, and the one table of them: what a store keeps of each, which dumps it is made of, what the demo
-//! and a store have of it, and who answers each data type.
+//! The subjects of market data, and their table: datasets in a store, dumps, feeds of the demo and of a store, and the answer
+//! of each data type.
 //!
 //! The sources and the engine read this table; no subject does. So a new subject is a folder, its `mod` line and its row here.
 
@@ -39,11 +39,11 @@ use crate::protocol::dump::{self, BOOK_CHANGES, TICKERS};
 
 /// A subject with raw data of its own.
 pub(in crate::market) struct Subject {
-    /// The kinds of raw data of markets that it has, and how a store keeps each.
+    /// Its kinds of raw data, each with its storage.
     kinds: &'static [(RawData, StoredKind)],
-    /// Its other folders of a store: those of events, and of what is of no market.
+    /// Its other datasets: events, and data that belong to no market.
     others: &'static [Dataset],
-    /// The folders of dumps that it is read from, in groups: those of a group are read in this order.
+    /// Its folders of dumps, in groups; the folders of a group are read in this order.
     pub(in crate::market) dumps: &'static [&'static [DumpFolder]],
     /// Adds its feed of the demo.
     pub(in crate::market) demo: fn(Feeds, &Arc<DemoMarkets>) -> Feeds,
@@ -66,7 +66,7 @@ pub(in crate::market) const SUBJECTS: [Subject; 7] = [
     Subject {
         kinds: &[(RawData::Books, StoredKind::alone(books::store::MINUTES))],
         others: &[books::store::EVENTS],
-        // Of the books of a day, the most detailed ones come first.
+        // The most detailed books of a day come first.
         dumps: &[&[
             (BOOK_CHANGES, Days(books::ingest::ingest_file)),
             ("book_snapshot_25", Days(|market, day, task| snapshots::ingest_file(Snapshots25, market, day, task))),
@@ -129,7 +129,7 @@ pub(in crate::market) const SUBJECTS: [Subject; 7] = [
     },
 ];
 
-/// How a store keeps each kind of raw data, by `kind as usize`.
+/// Storage of each kind of raw data, by `kind as usize`.
 const STORED: [StoredKind; RawData::ALL.len()] = {
     let mut stored = [None; RawData::ALL.len()];
     let mut subject = 0;
@@ -149,7 +149,7 @@ const STORED: [StoredKind; RawData::ALL.len()] = {
     every
 };
 
-/// How a store keeps a kind of raw data of its markets.
+/// Storage of a kind of raw data.
 pub(in crate::market) const fn stored(kind: RawData) -> StoredKind {
     STORED[kind as usize]
 }
@@ -167,9 +167,9 @@ pub(in crate::market) fn datasets() -> Vec<Dataset> {
     datasets
 }
 
-/// What one type does with a query that keeps the rules of its row in [`crate::protocol::DATA_TYPES`].
+/// Functions that answer queries of one type, once these keep the rules of its row in [`crate::protocol::DATA_TYPES`].
 pub(in crate::market) struct TypeAnswer {
-    /// What else the query must keep. Reads no market data, and may be asked before the markets are looked up.
+    /// Checks rules beyond the row. Reads no market data, and may be called before the markets are looked up.
     pub(in crate::market) check: fn(&QueryContext<'_>) -> Result<(), MarketError>,
     /// The series of the query, ascending. A market without data in the window may give an empty one.
     pub(in crate::market) answer: fn(&QueryContext<'_>) -> Result<Vec<Series>, MarketError>,
@@ -181,7 +181,7 @@ const fn plain(answer: fn(&QueryContext<'_>) -> Result<Vec<Series>, MarketError>
 }
 
 impl TypeAnswer {
-    /// That of a data type.
+    /// The functions of a data type.
     pub(in crate::market) const fn of(data_type: DataType) -> Self {
         match data_type {
             DataType::TradeSideAgnosticAgg => plain(trades::candles::of_both_sides),

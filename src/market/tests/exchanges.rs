@@ -53,7 +53,7 @@ fn the_demo_settles_funding_when_the_table_says() {
                 UnixNanos(now),
                 &mut |bar| {
                     if last.is_some_and(|rate| rate != bar.open) {
-                        settled.push(bar.start - DAY);
+                        settled.push(bar.start.0 - DAY);
                     }
                     last = Some(bar.close);
                 },

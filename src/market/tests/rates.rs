@@ -63,7 +63,7 @@ fn of_two_spot_markets_the_one_that_traded_most_usd_in_24_hours_counts() {
     assert_eq!(rate(&dumps), Ok(3_500.0), "7,000 USD against 3,000");
     dumps.trade("BITSTAMP/ETH-USD", MINUTE - DAYS + 60, 3_000.0, 100.0);
     assert_eq!(rate(&dumps), Ok(3_000.0), "303,000 USD against 7,000");
-    // What is traded later changes nothing.
+    // Later trades change nothing.
     dumps.trade("COINBASE/ETH-USD", MINUTE + 60, 3_500.0, 1e9);
     assert_eq!(rate(&dumps), Ok(3_000.0));
 }

@@ -20,7 +20,7 @@ pub const DEFAULT_LIMIT: i64 = 20;
 pub const MAX_LIMIT: i64 = 100;
 /// Farthest row, counted from 0, at which a page may start (section 4.3).
 pub const MAX_OFFSET: i64 = 100;
-/// The same of newer services (supplement 8).
+/// [`MAX_OFFSET`] of newer services (supplement 8).
 pub const NEWER_MAX_OFFSET: i64 = 10_000;
 
 /// An analytics endpoint (section 4.3).

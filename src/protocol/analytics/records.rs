@@ -301,24 +301,24 @@ pub struct CategoryRow {
     pub extra: Map<String, Value>,
 }
 
-/// What an analytics endpoint answers: the one key of its row of [`super::ANALYTICS`], or nothing (`{}`) where the wallet or
-/// market is not known. Top-level keys are camelCase (section 2.5).
+/// Answer of an analytics endpoint: the one key of its row of [`super::ANALYTICS`], or `{}` if the wallet or market is
+/// unknown. Top-level keys are camelCase (section 2.5).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AnalyticsAnswer {
-    /// Of `/leaderboard`.
+    /// Answer of `/leaderboard`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trader_profiles: Vec<TraderProfile>,
-    /// Of `/trader-profile`.
+    /// Answer of `/trader-profile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trader_profile: Option<TraderProfile>,
-    /// Of `/positions`.
+    /// Answer of `/positions`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub user_positions: Vec<UserPosition>,
-    /// Of `/market-summary`.
+    /// Answer of `/market-summary`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub market_summary: Option<MarketSummary>,
-    /// Of `/user-categories`.
+    /// Answer of `/user-categories`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_categories: Option<UserCategories>,
 }

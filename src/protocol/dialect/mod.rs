@@ -84,7 +84,7 @@ impl Dialect {
         made.map_err(|error| DialectError { file: Some(file.to_owned()), ..error })
     }
 
-    /// What it was made from, without entries that change nothing.
+    /// Its parts, without entries that change nothing.
     pub fn parts(&self) -> DialectParts {
         DialectParts {
             key_header: self.key_header.clone(),

@@ -8,7 +8,7 @@ use crate::protocol::exchange::{near_miss, venue};
 use crate::protocol::identity::ID_FIELDS;
 use crate::protocol::stream::CHANNELS;
 
-/// What is named.
+/// Kinds of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// Data and channel types.

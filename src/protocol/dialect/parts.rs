@@ -1,8 +1,8 @@
-//! What a dialect is made from, and what may be wrong with it.
+//! Parts of a dialect, and its errors.
 
 use std::collections::BTreeMap;
 
-/// What a dialect is made from: each part absent or empty where the neutral names hold.
+/// Parts of a dialect: a part is absent or empty if the neutral names hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DialectParts {
     /// Header that carries the key, instead of `X-Service-Key` (section 5).
@@ -19,7 +19,7 @@ pub struct DialectParts {
     pub fields: BTreeMap<String, String>,
 }
 
-/// What is wrong with a dialect: where, and how to mend it.
+/// Error in a dialect: its place, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {key}: {problem}", file.as_deref().unwrap_or("dialect"))]
 pub struct DialectError {
@@ -27,6 +27,6 @@ pub struct DialectError {
     pub file: Option<String>,
     /// The entry, such as `types.VENUE_LIQUIDATION_AGG`, or the line.
     pub key: String,
-    /// What is wrong and what would be right.
+    /// The problem, and valid values.
     pub problem: String,
 }

@@ -28,7 +28,7 @@ pub struct MarketSummaryQuery {
     pub condition_id: Option<String>,
 }
 
-/// What is asked of which endpoint (section 4.3).
+/// Query of an analytics endpoint, by endpoint (section 4.3).
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnalyticsAsk {
     /// `/leaderboard`
@@ -46,7 +46,7 @@ pub enum AnalyticsAsk {
 /// A query of an analytics endpoint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnalyticsQuery {
-    /// What is asked.
+    /// The endpoint, and its own parameters.
     pub ask: AnalyticsAsk,
     /// Parameters this version does not know, passed through in order.
     pub extra: Vec<(String, String)>,

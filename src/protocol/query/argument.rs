@@ -9,7 +9,7 @@ use crate::protocol::group_by::GroupBy;
 use crate::protocol::sort_direction::SortDirection;
 use crate::protocol::suggest::hint;
 
-/// What the values of a parameter are.
+/// Kind of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A text, or one of some names.
@@ -40,7 +40,7 @@ impl ParameterKind {
 /// How the client pairs several values of an argument with the requests of a call, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Several {
-    /// What a request is of: each value makes a request.
+    /// The subject of a request: each value makes a request.
     Subject,
     /// One for each request.
     Each,

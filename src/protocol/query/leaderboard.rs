@@ -4,7 +4,7 @@ use super::page::{Page, text};
 use super::parameters::{Pairs, ParamError, choice, number, push_number, push_text};
 use crate::protocol::sort_direction::SortDirection;
 
-/// What a leaderboard is ordered by (`sortBy`).
+/// Sort key of a leaderboard (`sortBy`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LeaderboardSort {
     /// Realized profit and loss.

@@ -10,7 +10,7 @@ pub const DEFAULT_PAGE_SIZE: u32 = 10;
 /// Most rows of a page. The specification states no maximum.
 pub const MAX_PAGE_SIZE: u32 = 1_000;
 
-/// What a listing is ordered by (`sortCriteria.field`, section 4.2).
+/// Sort key of a listing (`sortCriteria.field`, section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MarketSort {
     /// 24-hour volume.

@@ -19,7 +19,7 @@ pub use leaderboard::{LeaderboardQuery, LeaderboardSort};
 pub use markets::{DEFAULT_PAGE_SIZE, MARKETS_PARAMETERS, MAX_PAGE_SIZE, MarketSort, MarketsQuery};
 pub use page::Page;
 pub use parameters::{ParamError, refuse_unknown};
-pub use points::{PARAMETERS, POINTS_PARAMETERS, Parameter, PointsQuery, Subjects};
+pub use points::{PARAMETERS, POINTS_PARAMETERS, Parameter, PointsQuery, RequestLists};
 pub use rules::known_type;
 pub use spelling::{Spelling, argument_of, speak_of_options};
 

@@ -1,4 +1,4 @@
-//! What the queries of the analytics share: pages and texts (service.md 4.3).
+//! Pages and texts in the queries of the analytics (service.md 4.3).
 
 use super::parameters::{Pairs, ParamError, number, push_number};
 use crate::protocol::analytics::{DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET};

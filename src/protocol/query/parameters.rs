@@ -12,7 +12,7 @@ use crate::protocol::suggest::hint;
 pub struct ParamError {
     /// Name of the parameter.
     pub name: String,
-    /// What is wrong and what would be right.
+    /// The problem, and valid values.
     pub problem: String,
 }
 

@@ -17,19 +17,19 @@ pub struct Parameter {
     pub wire: &'static str,
     /// Name of the client's argument; `None` where the client sets it by itself or takes it among `extra`.
     pub argument: Option<&'static str>,
-    /// What its values are.
+    /// Kind of its values.
     pub kind: ParameterKind,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
-    /// What a type lacks that does not read it, such as `has no tenors`; `None` where every type may read it. Which types
-    /// do, [`TypeSpec::parameters`](crate::protocol::TypeSpec::parameters) says.
+    /// Reason why other types do not read it, such as `has no tenors`; `None` if every type may read it.
+    /// [`TypeSpec::parameters`](crate::protocol::TypeSpec::parameters) lists the parameters of a type.
     pub lacking: Option<&'static str>,
     /// How a call of the client gives several of it, one for each request; `None` where a call gives one.
     pub several: Option<Several>,
 }
 
 impl Parameter {
-    /// What an argument of the client takes: the name of the parameter's kind, in the plural where a call may give several.
+    /// Kind of the client's argument: the name of the parameter's kind, in the plural if a call may give several.
     pub const fn argument_kind(&self) -> &'static str {
         match (self.several, self.kind) {
             (Some(_), ParameterKind::Text) => ParameterKind::Texts.name(),
@@ -58,10 +58,10 @@ macro_rules! parameters {
             pub extra: Vec<(String, String)>,
         }
 
-        /// What a call of the client may give several of, a request for each. The lists pair by position; a list of one goes
-        /// with every other.
+        /// Lists of arguments that a call of the client may give several of, a request for each. The lists pair by position; a
+        /// list of one goes with every other.
         #[derive(Debug, Clone, PartialEq, Default)]
-        pub struct Subjects {
+        pub struct RequestLists {
             $($(#[doc = concat!("`", $wire, "` of each request: ", $about)] pub $list: Vec<$one>,)?)*
         }
 
@@ -114,7 +114,7 @@ macro_rules! parameters {
             }
         }
 
-        impl Subjects {
+        impl RequestLists {
             /// Adds a value of an argument, as [`PointsQuery::set_argument`] reads it; `false` for an argument that a call
             /// gives once.
             ///
@@ -138,14 +138,14 @@ macro_rules! parameters {
             }
 
             /// The lists: of which parameter by its name in a URL, how they pair, and how many values they hold.
-            pub fn lists(&self) -> impl Iterator<Item = (&'static str, Several, usize)> {
+            pub fn lengths(&self) -> impl Iterator<Item = (&'static str, Several, usize)> {
                 [$($(($wire, Several::$pairing, self.$list.len()),)?)*].into_iter()
             }
         }
     };
 }
 
-/// What stands at a place of a list, or in a list of one.
+/// The value at a place of a list, or of a list of one.
 fn paired<T: Clone>(list: &[T], place: usize) -> Option<T> {
     if list.len() == 1 { list.first().cloned() } else { list.get(place).cloned() }
 }
@@ -288,16 +288,16 @@ mod tests {
 
     #[test]
     fn what_may_be_several_is_read_as_the_query_reads_one() {
-        let mut subjects = Subjects::default();
+        let mut lists = RequestLists::default();
         for (argument, value) in [("symbol", "A"), ("block_size", "0.1"), ("symbol", "B"), ("token_name", "C,D")] {
-            assert_eq!(subjects.add_argument(argument, value), Ok(true));
+            assert_eq!(lists.add_argument(argument, value), Ok(true));
         }
-        assert_eq!(subjects.add_argument("tenor", "ONE_W"), Ok(false));
-        assert!(subjects.add_argument("block_size", "-1").unwrap_err().to_string().contains("above 0"));
-        let query = subjects.at(1, PointsQuery { coin: Some("of no list".into()), ..PointsQuery::default() });
+        assert_eq!(lists.add_argument("tenor", "ONE_W"), Ok(false));
+        assert!(lists.add_argument("block_size", "-1").unwrap_err().to_string().contains("above 0"));
+        let query = lists.at(1, PointsQuery { coin: Some("of no list".into()), ..PointsQuery::default() });
         assert_eq!(query.to_query_string(), "type=&rawSymbol=B&blockSize=0.1&tokenName=C%2CD");
         let arguments = PARAMETERS.iter().filter(|row| row.several.is_some()).map(|row| row.wire);
-        assert!(subjects.lists().map(|(wire, _, _)| wire).eq(arguments));
+        assert!(lists.lengths().map(|(wire, _, _)| wire).eq(arguments));
     }
 
     #[test]

@@ -60,7 +60,7 @@ impl QueryRules<'_> {
         let (symbol, coin) = (query.raw_symbol.is_some(), query.coin.is_some());
         let normalized = query.normalized_symbol.is_some();
         let of = |parameter| self.spelling.parameter(parameter);
-        // What has no coin, as a prediction market, is no part of any coin.
+        // A market without a coin, such as a prediction market, belongs to no coin.
         for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
             if value.as_ref().is_some_and(String::is_empty) {
                 return self.refuse(name, &format!("needs a {name} that is not empty, or none"));

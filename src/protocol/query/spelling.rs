@@ -75,7 +75,7 @@ impl Spelling {
         }
     }
 
-    /// What the client and the command line both do: `client.plan(…)`, `` `marketpoints plan` ``.
+    /// A call that the client and the command line share: `client.plan(…)`, `` `marketpoints plan` ``.
     #[must_use]
     pub fn method(self, name: &str) -> String {
         match self {

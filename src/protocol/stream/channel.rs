@@ -27,7 +27,7 @@ pub struct Channel {
     pub category: String,
     /// Further parameters by wire name.
     pub parameters: BTreeMap<String, String>,
-    /// What is sent as well, without being checked: parameters that the table does not know.
+    /// Parameters that the table does not know; they are sent unchecked.
     pub extra: BTreeMap<String, String>,
 }
 
@@ -44,7 +44,7 @@ impl Channel {
         }
     }
 
-    /// The same channel with one more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.insert(name.into(), value.into());

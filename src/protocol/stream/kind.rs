@@ -54,7 +54,7 @@ pub enum ChannelKind {
     VolumeProfileAgg,
 }
 
-/// What a parameter of a channel may say. On the wire all are texts.
+/// Values of a channel's parameter. On the wire all are texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepts {
     /// One of these words.
@@ -72,7 +72,7 @@ pub enum Accepts {
 pub struct ChannelParameter {
     /// Name on the wire.
     pub name: &'static str,
-    /// What it may say.
+    /// Its values.
     pub accepts: Accepts,
     /// Whether the channel needs it.
     pub required: bool,
@@ -91,7 +91,7 @@ pub struct ChannelSpec {
     pub payload: &'static str,
     /// The data type of `/v1/points` that is made of the same raw data: its lists hold the markets of the channel.
     pub data_type: DataType,
-    /// What it takes beside type, exchange, symbol and category.
+    /// Parameters beside type, exchange, symbol and category.
     pub parameters: &'static [ChannelParameter],
 }
 
@@ -161,7 +161,7 @@ impl ChannelKind {
         CHANNELS.iter().find(|row| row.name == name).map(|row| row.kind)
     }
 
-    /// What is wrong with a name that is no type of the table: the names there are, and the one that was meant.
+    /// The message for a name that is no type of the table: the known names, and the likeliest one.
     pub fn unknown(name: &str) -> String {
         let names = || CHANNELS.iter().map(|row| row.name);
         let all = names().collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! What a data frame holds (supplement 7). Nothing is left out: the recorded frames spell even what is false.
+//! Points of a data frame (supplement 7). No field is left out: recorded frames have `false` values too.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -21,14 +21,7 @@ impl From<UnixNanos> for StreamTime {
     }
 }
 
-impl From<i64> for StreamTime {
-    /// Of Unix nanoseconds.
-    fn from(time: i64) -> Self {
-        UnixNanos(time).into()
-    }
-}
-
-/// What a point is of.
+/// Identity of a point's series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamSeries {
@@ -55,7 +48,7 @@ pub struct StreamSeries {
     pub block_size: Option<f64>,
 }
 
-/// What a point holds.
+/// Values of a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum Payload {
@@ -165,9 +158,9 @@ impl Payload {
 /// One point of a data frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamPoint {
-    /// What it is of.
+    /// Its series.
     pub series: StreamSeries,
-    /// What it holds.
+    /// Its values.
     pub payload: Payload,
 }
 

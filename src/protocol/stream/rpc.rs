@@ -39,7 +39,7 @@ pub fn error(id: &Value, error: &RpcError) -> String {
 /// A request as a service reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// What the answer echoes.
+    /// Identifier that the answer echoes.
     pub id: Value,
     /// The method, known or not.
     pub method: String,
@@ -83,7 +83,7 @@ pub struct RpcError {
     pub code: i64,
     /// The service's name for it, such as `INVALID_API_KEY` (supplement 6); empty where none was sent.
     pub name: String,
-    /// What is wrong and how to mend it.
+    /// The problem, and how to fix it.
     pub message: String,
 }
 
@@ -110,7 +110,7 @@ impl RpcError {
         }
     }
 
-    /// The same as an HTTP error body: the status that the code or the name stands for, 500 when neither is known.
+    /// The HTTP error body: with the status of the code or of the name, 500 if neither is known.
     pub fn body(&self) -> ErrorBody {
         let by_name = match self.name.as_str() {
             "INVALID_API_KEY" => Some(401),

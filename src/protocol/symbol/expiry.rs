@@ -4,7 +4,7 @@ use jiff::Span;
 use jiff::civil::{Date, Weekday};
 
 use super::words::{QUOTES, ROLLING_WORDS};
-use crate::clock::SECONDS_PER_DAY;
+use crate::clock::UnixSecond;
 use crate::protocol::contract::undated;
 use crate::protocol::exchange::{self, VenueKind, venue};
 
@@ -23,7 +23,7 @@ pub(super) struct Expiry {
 
 impl Expiry {
     /// The end that the parts of a symbol spell, and the first part without it.
-    pub(super) fn find<'a>(exchange: &str, parts: &[&'a str], since: i64) -> (Option<Self>, &'a str) {
+    pub(super) fn find<'a>(exchange: &str, parts: &[&'a str], since: UnixSecond) -> (Option<Self>, &'a str) {
         let base = parts[0];
         let end_of = |part: &&str| date(part).or_else(|| ROLLING_WORDS.contains(part).then(|| (*part).to_owned()));
         let found = parts.iter().enumerate().skip(1).find_map(|(place, part)| Some((place, end_of(part)?)));
@@ -48,7 +48,7 @@ impl Expiry {
 
 /// `BTCUSDH25` and `BTCH5`: name and end of a contract that is named by its month. It ends on the month's last Friday, as
 /// on all venues that name contracts so.
-fn month_code<'a>(exchange: &str, base: &'a str, since: i64) -> Option<(&'a str, String)> {
+fn month_code<'a>(exchange: &str, base: &'a str, since: UnixSecond) -> Option<(&'a str, String)> {
     let short = exchange::is(exchange, |row| row.one_digit_years) && undated(base) == base;
     let name = if short { base.strip_suffix(|letter: char| letter.is_ascii_digit())? } else { undated(base) };
     let name = if short { name.strip_suffix(|letter| LETTERS.contains(letter))? } else { name };
@@ -61,7 +61,7 @@ fn month_code<'a>(exchange: &str, base: &'a str, since: i64) -> Option<(&'a str,
     let year: i16 = code[1..].parse().ok()?;
     let year = if short {
         // The first such year that is not over before the market traded.
-        let days = Span::new().try_days(since.div_euclid(SECONDS_PER_DAY)).ok()?;
+        let days = Span::new().try_days(since.day().0).ok()?;
         let first = Date::constant(1970, 1, 1).checked_add(days).ok()?.year();
         first + (year - first).rem_euclid(10)
     } else {

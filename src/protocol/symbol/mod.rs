@@ -1,4 +1,4 @@
-//! What a raw symbol says about its market: base and quote, category, expiry. Dumps describe a market only by its exchange
+//! Reading of raw symbols: base and quote, category, expiry. Dumps describe a market only by its exchange
 //! and its symbol; this is the one place that knows how venues spell them.
 
 mod expiry;
@@ -9,6 +9,7 @@ mod words;
 use self::expiry::Expiry;
 use self::words::{BUSD, PERPETUAL_WORDS, QUOTES, ROLLING_WORDS, UST};
 use super::exchange::{self, Exchange, ImpliedQuote, VenueKind, contract_usd, venue};
+use crate::clock::UnixSecond;
 
 /// Kind of a market (supplement 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub enum Category {
 impl Category {
     /// Every one, as the supplement lists them.
     pub const ALL: [Self; 5] = [Self::Spot, Self::Perpetual, Self::Future, Self::Option, Self::Combo];
-    /// Those whose markets end on a day.
+    /// The categories of markets that end on a day.
     pub const ENDING: [Self; 3] = [Self::Future, Self::Option, Self::Combo];
 
     /// Name on the wire.
@@ -43,7 +44,7 @@ impl Category {
     }
 }
 
-/// What the names of a market say about it.
+/// Facts that the names of a market spell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     /// Base asset.
@@ -52,13 +53,13 @@ pub struct Symbol {
     pub quote: String,
     /// Kind of market.
     pub category: Category,
-    /// Of a future: the day on which it ends, such as `241227`, or what stands for it, such as `CQ`.
+    /// End of a future: its day, such as `241227`, or a word for it, such as `CQ`.
     pub expiry: Option<String>,
 }
 
-/// Reads the names of a market. `since` is a time from which on it traded, Unix seconds: a symbol may hold only the last
-/// digit of the year in which a future ends.
-pub fn parse(exchange: &str, raw_symbol: &str, since: i64) -> Symbol {
+/// Reads the names of a market. `since` is a time from which on it traded: a symbol may hold only the last digit of the
+/// year in which a future ends.
+pub fn parse(exchange: &str, raw_symbol: &str, since: UnixSecond) -> Symbol {
     let upper = raw_symbol.to_uppercase();
     let parts: Vec<&str> = upper.split(['-', '_', '/', ':']).collect();
     let (expiry, base) = Expiry::find(exchange, &parts, since);
@@ -110,7 +111,7 @@ fn base_and_quote(exchange: &str, parts: &[&str], base: &str, category: Category
         return (coin, quote);
     }
     let is_word = |part: &str| PERPETUAL_WORDS.contains(&part) || ROLLING_WORDS.contains(&part);
-    // What stands after the date of an option or a combination are strikes and strategies.
+    // The parts after the date of an option or a combination are strikes and strategies.
     let named = matches!(category, Category::Option | Category::Combo);
     let is_quote = |part: &str| !is_word(part) && expiry::date(part).is_none() && (!named || QUOTES.contains(&part));
     if let Some(quote) = parts[1..].iter().find(|part| !part.is_empty() && is_quote(part)) {

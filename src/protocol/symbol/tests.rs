@@ -1,8 +1,7 @@
 use super::*;
 
-/// 2024-12-01 and 2015-06-01, Unix seconds.
-const SINCE: i64 = 1_733_011_200;
-const EARLY: i64 = 1_433_116_800;
+const SINCE: UnixSecond = UnixSecond(1_733_011_200); // 2024-12-01
+const EARLY: UnixSecond = UnixSecond(1_433_116_800); // 2015-06-01
 
 fn names(exchange: &str, symbol: &str) -> (String, String) {
     let Symbol { coin, quote, .. } = parse(exchange, symbol, SINCE);
@@ -134,7 +133,7 @@ proptest::proptest! {
     fn any_symbol_is_read(symbol in "\\PC{0,12}", code in "[A-Z]{0,5}[FGHZ]?[0-9]{0,8}", since in proptest::num::i64::ANY) {
         for exchange in ["CME", "BITMEX", "DERIBIT", "HUOBI_DM", "BITFINEX", "UPBIT", "VENUE"] {
             for symbol in [&symbol, &code] {
-                proptest::prop_assert!(parse(exchange, symbol, since).coin.len() <= 3 * symbol.len() + 3);
+                proptest::prop_assert!(parse(exchange, symbol, UnixSecond(since)).coin.len() <= 3 * symbol.len() + 3);
             }
         }
     }

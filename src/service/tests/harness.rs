@@ -55,7 +55,7 @@ fn instrument(exchange: &str, raw_symbol: &str) -> Instrument {
 
 /// The bar of a minute with one trade.
 fn bar(start: i64, price: f64) -> Bar {
-    Bar::of(UnixSecond(start), &Trade { time: start * SECOND, price, amount: 1.0, buy: true })
+    Bar::of(UnixSecond(start), &Trade { time: UnixNanos(start * SECOND), price, amount: 1.0, buy: true })
 }
 
 impl Source for Mischief {

@@ -14,5 +14,5 @@ mod openapi;
 mod peer;
 mod slow_peers;
 mod stream;
+mod tier_limits;
 mod transport;
-mod walls;

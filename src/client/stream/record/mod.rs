@@ -233,8 +233,8 @@ impl Day {
         let DayKey { exchange, symbol, .. } = key;
         let begin = RowPrefix { exchange, symbol, time: row.time, now };
         match &row.what {
-            rows::What::Trade { id, .. } if self.known.contains(*id) && !id.is_empty() => 0,
-            rows::What::Book { bids, asks } => match &mut self.sides {
+            rows::RowPayload::Trade { id, .. } if self.known.contains(*id) && !id.is_empty() => 0,
+            rows::RowPayload::Book { bids, asks } => match &mut self.sides {
                 Some(sides) => sides.changes(bids, asks, &begin, &mut self.pending),
                 None => {
                     let rows = book::snapshot(bids, asks, self.after_snapshot, &begin, &mut self.pending);

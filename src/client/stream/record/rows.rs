@@ -73,10 +73,10 @@ impl RecordedDump {
 pub(super) struct RecordedRow<'a> {
     /// Time of the event; dumps have microseconds.
     pub(super) time: UnixNanos,
-    pub(super) what: What<'a>,
+    pub(super) what: RowPayload<'a>,
 }
 
-pub(super) enum What<'a> {
+pub(super) enum RowPayload<'a> {
     Trade {
         id: &'a str,
         side: &'static str,
@@ -101,7 +101,7 @@ impl<'a> RecordedRow<'a> {
         let time = event.time()?;
         let value = |name: &str| event.values.get(name).and_then(number);
         let what = match dump {
-            RecordedDump::Trades | RecordedDump::Liquidations => What::Trade {
+            RecordedDump::Trades | RecordedDump::Liquidations => RowPayload::Trade {
                 id: event.id().filter(|id| is_plain(id)).unwrap_or_default(),
                 side: match event.series.get("side").and_then(Value::as_str)? {
                     "BUY" => "buy",
@@ -113,10 +113,10 @@ impl<'a> RecordedRow<'a> {
                 amount: value("amount").unwrap_or(0.0),
             },
             RecordedDump::Tickers if event.kind() == ChannelKind::OpenInterest.spec().name => {
-                What::OpenInterest(value("openInterest")?)
+                RowPayload::OpenInterest(value("openInterest")?)
             }
             RecordedDump::Tickers => {
-                What::Funding { rate: value("fundingRate"), predicted: value("predictedFundingRate") }
+                RowPayload::Funding { rate: value("fundingRate"), predicted: value("predictedFundingRate") }
             }
             RecordedDump::BookChanges => {
                 let side = |name: &str| match event.values.get(name) {
@@ -124,7 +124,7 @@ impl<'a> RecordedRow<'a> {
                     Some(Value::Array(levels)) if levels.len() % 2 == 0 => levels.iter().map(number).collect(),
                     Some(_) => None,
                 };
-                let what = What::Book { bids: side("bids")?, asks: side("asks")? };
+                let what = RowPayload::Book { bids: side("bids")?, asks: side("asks")? };
                 // A state sent at a moment describes what happened before it: it is the last of the bucket that ends
                 // there, not the first of the next.
                 return Some(Self { time: time.plus(-1_000), what });
@@ -134,7 +134,7 @@ impl<'a> RecordedRow<'a> {
     }
 }
 
-impl What<'_> {
+impl RowPayload<'_> {
     /// Writes the row; returns the number of rows.
     pub(super) fn write(&self, begin: &RowPrefix<'_>, out: &mut String) -> u64 {
         // Writing to a string cannot fail. Doubles are written so that they are read back exactly.

@@ -173,7 +173,7 @@ fn what_is_sent_again_after_a_restart_is_written_once() {
         .iter()
         .map(|line| rows::id_of(line).to_owned())
         .collect();
-    // What came twice on one connection is the stream's matter; without an id it cannot be detected.
+    // RowPayload came twice on one connection is the stream's matter; without an id it cannot be detected.
     assert_eq!((ids, again.rows()), (["1", "2", "", "3", "", "3"].map(str::to_owned).to_vec(), 3));
 }
 

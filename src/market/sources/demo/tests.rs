@@ -41,7 +41,7 @@ fn bars_are_sound_and_venues_agree() {
         for bar in bars {
             assert!(bar.low <= bar.open.min(bar.close) && bar.high >= bar.open.max(bar.close));
             assert!(bar.low > 0.0 && bar.volume() > 0.0 && bar.first <= bar.last);
-            assert_eq!((bar.first / SECOND / 60, bar.last / SECOND / 60), (bar.start / 60, bar.start / 60));
+            assert_eq!((bar.first.0 / SECOND / 60, bar.last.0 / SECOND / 60), (bar.start.0 / 60, bar.start.0 / 60));
         }
     }
     for (one, other) in sequences[0].iter().zip(&sequences[1]) {
@@ -54,8 +54,8 @@ fn the_forming_minute_holds_what_has_happened_and_nothing_else() {
     let demo = Demo::new(0);
     let start = 1_776_880_800;
     let whole = bars(&demo, 0, start, start + 60, (start + 60) * SECOND)[0];
-    assert!(bars(&demo, 0, start, start + 60, whole.first - 1).is_empty());
-    let first = bars(&demo, 0, start, start + 60, whole.first)[0];
+    assert!(bars(&demo, 0, start, start + 60, whole.first.0 - 1).is_empty());
+    let first = bars(&demo, 0, start, start + 60, whole.first.0)[0];
     assert_eq!((first.open, first.close, first.last), (whole.open, whole.open, whole.first));
     assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1)[0], whole);
     assert_eq!(bars(&demo, 0, start, start + 600, (start + 60) * SECOND - 1).len(), 1);
@@ -68,11 +68,11 @@ fn trades_add_up_to_the_bars_and_end_at_now() {
     let mut trades: Vec<Trade> = Vec::new();
     demo.markets.trades(3, Window { from, to }, UnixNanos(NOW), &mut |trade| trades.push(*trade)).unwrap();
     assert!(trades.is_sorted_by_key(|trade| trade.time));
-    assert!(trades.iter().all(|trade| (from * SECOND..=NOW).contains(&trade.time)));
+    assert!(trades.iter().all(|trade| (from * SECOND..=NOW).contains(&trade.time.0)));
     let forming = bars(&demo, 3, 1_776_880_800, to, NOW)[0];
-    let amount = trades.iter().filter(|trade| trade.time >= 1_776_880_800 * SECOND).map(|trade| trade.amount);
+    let amount = trades.iter().filter(|trade| trade.time.0 >= 1_776_880_800 * SECOND).map(|trade| trade.amount);
     assert!((amount.sum::<f64>() / forming.volume() - 1.0).abs() < 1e-12);
-    assert!(trades.iter().any(|trade| trade.time < 1_776_880_800 * SECOND));
+    assert!(trades.iter().any(|trade| trade.time.0 < 1_776_880_800 * SECOND));
     let tick = demo.markets.tick(3).unwrap();
     assert!(trades.iter().all(|trade| (trade.price / tick - (trade.price / tick).round()).abs() < 1e-6));
 }

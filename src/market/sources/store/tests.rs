@@ -4,13 +4,13 @@ use super::*;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos, Window};
 use crate::market::raw::{Trade, TradeFeed};
 use crate::market::store::changes::{Change, place as put};
-use crate::market::store::held::HELD;
+use crate::market::store::file_list::FILE_LIST;
 use crate::market::store::origin::DumpOrigin;
 use crate::market::subjects::trades::files::{PartitionPath, TRADES};
 use crate::market::subjects::trades::writer;
 
 fn trade(time: i64, price: f64) -> Trade {
-    Trade { time, price, amount: 1.0, buy: true }
+    Trade { time: UnixNanos(time), price, amount: 1.0, buy: true }
 }
 
 /// A store whose files of three days reach into each other, as dumps cut by the time of arrival do.
@@ -86,8 +86,8 @@ fn a_day_that_is_gone_is_told_and_is_no_day_without_trades() {
         // Days that are there, and days of which there never was a file, are as they were.
         assert_eq!(bars(&store, 11 * DAY, 12 * DAY).is_ok(), what != "candles_1m");
         bars(&store, 30 * DAY, 31 * DAY).unwrap();
-        // Who does without it says so.
-        std::fs::remove_file(folder.path().join(HELD)).unwrap();
+        // Deleting the list as well accepts the loss.
+        std::fs::remove_file(folder.path().join(FILE_LIST)).unwrap();
         if let Ok(store) = MarketStore::open(folder.path()) {
             bars(&store, 13 * DAY, 14 * DAY).unwrap();
         }

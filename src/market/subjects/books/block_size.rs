@@ -1,4 +1,4 @@
-//! Block sizes: what is recommended for a market, and whether one that was asked fits (service.md 4.1 and 4.2, supplement 9).
+//! Block sizes: the recommendation for a market, and the check of a requested one (service.md 4.1 and 4.2, supplement 9).
 //!
 //! The recommended size of a market (the 4K size) is the member of 1, 2, 5, 10, … × 10ⁿ, a multiple of the market's tick,
 //! with which the included depth of the orderbook heatmap reaches about a tenth of the last price to either side, in the

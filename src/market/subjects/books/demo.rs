@@ -1,7 +1,7 @@
 //! The order book at the end of a minute: thin at the touch, thicker further out, with walls that stay for hours.
 
 use crate::clock::UnixMinute;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::noise::{mix, place, smooth, uniform};
 use crate::market::demo::rounding::round;
 use crate::market::raw::{Book, PriceLevel};
@@ -21,7 +21,7 @@ const THIN: f64 = 0.0015;
 const WALL_BAND: f64 = 0.0015;
 
 /// The book around the last price of a minute.
-pub(in crate::market) fn around(traits: &Traits, minute: UnixMinute, close: f64) -> Book {
+pub(in crate::market) fn around(traits: &MarketTraits, minute: UnixMinute, close: f64) -> Book {
     let tick = 10f64.powi(-traits.price_decimals);
     let lot = 10f64.powi(-traits.amount_decimals);
     let middle = (close / tick).round() as i64;
@@ -57,7 +57,7 @@ fn step(level: i64, ticks: f64) -> i64 {
 }
 
 /// Orders in a range of [`FAR`] around a price, in parts of a minute's turnover.
-fn share(traits: &Traits, minute: UnixMinute, price: f64, close: f64) -> f64 {
+fn share(traits: &MarketTraits, minute: UnixMinute, price: f64, close: f64) -> f64 {
     let (hours, away) = (minute.0 as f64 / 60.0, (price / close - 1.0).abs());
     let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();
     // Orders belong to a price, not to a distance: they stay where they are while the price moves.

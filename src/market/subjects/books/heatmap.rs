@@ -1,11 +1,10 @@
 //! Books → price blocks (service.md 4.1, "Heatmap rules"; design, "Rules of the local service").
 
-use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_of_sides};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::price_step::{DecimalStep, level};
-use crate::market::query::usd::{Converter, Counted};
+use crate::market::query::usd::{Converter, LevelValue};
 use crate::market::raw::{BookFeed, PriceLevel};
 
 /// `BLOCK_BOOK_SNAPSHOT_AGG`: the last book of each bucket, in blocks. Books of several markets add up. In USD the prices of
@@ -42,7 +41,7 @@ fn book_heatmap(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series,
             sold.collect(&book.asks, &step, counted);
         }
         if found {
-            timestamps.push(UnixSecond(start).nanos().0);
+            timestamps.push(start.nanos().0);
             split.push(snapshot(&mut levels, &mut bought, &mut sold, &step, depth));
         }
     }
@@ -55,14 +54,14 @@ pub(in crate::market) struct VolumeBlocks(Vec<(i64, f64)>);
 
 impl VolumeBlocks {
     /// Adds a side's levels.
-    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &DecimalStep, counted: Counted) {
+    pub(in crate::market) fn collect(&mut self, levels: &[PriceLevel], step: &DecimalStep, counted: LevelValue) {
         self.0.reserve(levels.len());
         for &(price, amount) in levels {
             let price = counted.price(price);
             let volume = match counted {
-                Counted::Amount => amount,
-                Counted::Value(_) => price * amount,
-                Counted::Contracts(contract) => amount * contract,
+                LevelValue::Amount => amount,
+                LevelValue::Value(_) => price * amount,
+                LevelValue::Contracts(contract) => amount * contract,
             };
             let block = step.block(price);
             match self.0.last_mut() {
@@ -119,7 +118,7 @@ mod tests {
 
     fn blocks(levels: &[PriceLevel], step: f64) -> (VolumeBlocks, DecimalStep) {
         let (mut blocks, step) = (VolumeBlocks::default(), DecimalStep::new(step));
-        blocks.collect(levels, &step, Counted::Amount);
+        blocks.collect(levels, &step, LevelValue::Amount);
         (blocks, step)
     }
 
@@ -160,14 +159,14 @@ mod tests {
     #[test]
     fn usd_volumes_are_price_times_amount() {
         let (mut counted, step) = (VolumeBlocks::default(), DecimalStep::new(10.0));
-        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, Counted::Value(1.0));
+        counted.collect(&[(101.0, 2.0), (102.0, 1.0)], &step, LevelValue::Value(1.0));
         assert_eq!(asks(&mut counted, &step, 9), [100.0, 304.0]);
     }
 
     #[test]
     fn several_books_make_one() {
         let (mut sold, step) = blocks(&[(11.0, 1.0), (12.0, 2.0), (14.0, 4.0)], 1.0);
-        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, Counted::Amount);
+        sold.collect(&[(10.0, 8.0), (12.5, 16.0), (14.0, 32.0)], &step, LevelValue::Amount);
         assert_eq!(asks(&mut sold, &step, 9), [10.0, 8.0, 11.0, 1.0, 12.0, 18.0, 14.0, 36.0]);
     }
 

@@ -17,7 +17,7 @@ use crate::market::raw::PriceLevel;
 /// not by much.
 const WAITING: usize = 4_096;
 
-/// A price that stands for no level: an empty book has none, and removing what is not there changes nothing.
+/// Price of a removal that stands for an empty book: removing a level that does not exist changes nothing.
 const NO_PRICE: f64 = 1.0;
 
 /// Reads one file into the store, unless the store holds it already, or the day's book in a more detailed form.
@@ -72,7 +72,7 @@ struct Snapshot {
 }
 
 fn read(row: &DumpRow<'_>, names: &[&str]) -> Result<Snapshot, RowFault> {
-    let mut snapshot = Snapshot { time: UnixNanos(row.time(0)?), ..Snapshot::default() };
+    let mut snapshot = Snapshot { time: row.time(0)?, ..Snapshot::default() };
     for (index, pair) in names[1..].chunks_exact(2).enumerate() {
         let (column, ask) = (1 + 2 * index, index.is_multiple_of(2));
         let value = |place: usize| row.optional(column + place, pair[place], false);
@@ -125,7 +125,7 @@ impl Changes {
         let (time, before) = (next.time, self.events.len());
         let first = self.last.is_none();
         let last = self.last.take().unwrap_or_default();
-        let event = |bid, price, amount| BookChange { time: time.0, snapshot: first, bid, price, amount };
+        let event = |bid, price, amount| BookChange { time, snapshot: first, bid, price, amount };
         for (bid, old, new) in [(true, &last.bids, &next.bids), (false, &last.asks, &next.asks)] {
             let gone = old.iter().filter(|level| !new.iter().any(|other| other.0 == level.0));
             self.events.extend(gone.map(|level| event(bid, level.0, 0.0)));
@@ -158,10 +158,10 @@ mod tests {
         Snapshot { time: UnixNanos(time), bids: bids.to_vec(), asks: asks.to_vec() }
     }
 
-    /// What somebody sees who follows the changes, after each time.
-    fn follow(events: &[BookChange]) -> Vec<(i64, Vec<PriceLevel>, Vec<PriceLevel>)> {
+    /// The book after each time, rebuilt from the changes.
+    fn follow(events: &[BookChange]) -> Vec<(UnixNanos, Vec<PriceLevel>, Vec<PriceLevel>)> {
         let mut book: [BTreeMap<u64, f64>; 2] = Default::default();
-        let mut seen: Vec<(i64, Vec<PriceLevel>, Vec<PriceLevel>)> = Vec::new();
+        let mut seen: Vec<(UnixNanos, Vec<PriceLevel>, Vec<PriceLevel>)> = Vec::new();
         for event in events {
             let side = &mut book[usize::from(event.bid)];
             if event.amount == 0.0 {
@@ -199,7 +199,8 @@ mod tests {
         assert!(column == "timestamp" && what.contains("sort the file"), "{what}");
         changes.take(snapshot(11, &[(1.0, 7.0)], &[]), 99_999).unwrap();
         let seen = follow(&changes.finish());
-        assert_eq!((seen[0].0, seen[1].0, seen[2].0, seen.len()), (10, 11, 20, WAITING + 2));
+        let times = [seen[0].0, seen[1].0, seen[2].0];
+        assert_eq!((times, seen.len()), ([10, 11, 20].map(UnixNanos), WAITING + 2));
     }
 
     proptest! {
@@ -225,8 +226,8 @@ mod tests {
                 changes.take(books[row].clone(), row as u64).unwrap();
             }
             let events = changes.finish();
-            let expected: Vec<_> = books.into_iter().map(|book| (book.time.0, book.bids, book.asks)).collect();
-            prop_assert!(events.iter().all(|event| event.snapshot == (event.time == 0)));
+            let expected: Vec<_> = books.into_iter().map(|book| (book.time, book.bids, book.asks)).collect();
+            prop_assert!(events.iter().all(|event| event.snapshot == (event.time == UnixNanos(0))));
             prop_assert_eq!(follow(&events), expected);
         }
     }

@@ -27,8 +27,8 @@ pub(in crate::market) const MINUTES: Dataset = Dataset::new("book_1m");
 /// One change of a book.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct BookChange {
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When it happened.
+    pub time: UnixNanos,
     /// Part of a snapshot; the first such event after any other clears the book.
     pub snapshot: bool,
     /// Whether it is a bid.
@@ -71,7 +71,7 @@ impl BookSource {
     }
 }
 
-/// Metadata key: what kind of dump a day's books were made of; without it they were made of changes.
+/// Metadata key: kind of dump of a day's books; without it, dumps of changes.
 const SOURCE: &str = "marketpoints.source_kind";
 
 /// Side of a row that stands for a minute whose book ended empty.
@@ -113,7 +113,7 @@ impl BookState {
 }
 
 fn minute(event: &BookChange) -> UnixMinute {
-    UnixNanos(event.time).minute()
+    event.time.minute()
 }
 
 /// Writes a day's events, in time order, and the book at the end of each minute that had one. The books are placed
@@ -158,7 +158,7 @@ pub(in crate::market) fn read_origin(
 fn event_table(events: &[BookChange]) -> Table {
     let whole = |value: fn(&BookChange) -> i64| Column::Int(events.iter().map(value).collect());
     vec![
-        ("time".to_owned(), Column::Time(events.iter().map(|event| event.time).collect())),
+        ("time".to_owned(), Column::Time(events.iter().map(|event| event.time.0).collect())),
         ("is_snapshot".to_owned(), whole(|event| i64::from(event.snapshot))),
         ("is_bid".to_owned(), whole(|event| i64::from(event.bid))),
         ("price".to_owned(), Column::Float(events.iter().map(|event| event.price).collect())),
@@ -176,11 +176,11 @@ fn book_table(events: &[BookChange]) -> Table {
         if events.get(index + 1).is_some_and(|next| minute(next) == minute(event)) {
             continue;
         }
-        let book = state.book(UnixNanos(event.time));
+        let book = state.book(event.time);
         if book.bids.is_empty() && book.asks.is_empty() {
             // An empty book is a state too: a row without a level says so.
             minutes.push(minute(event).nanos().0);
-            last_events.push(event.time);
+            last_events.push(event.time.0);
             sides.push(NO_LEVEL);
             prices.push(0.0);
             amounts.push(0.0);
@@ -188,7 +188,7 @@ fn book_table(events: &[BookChange]) -> Table {
         for (is_bid, levels) in [(1, &book.bids), (0, &book.asks)] {
             for &(price, amount) in levels {
                 minutes.push(minute(event).nanos().0);
-                last_events.push(event.time);
+                last_events.push(event.time.0);
                 sides.push(is_bid);
                 prices.push(price);
                 amounts.push(amount);
@@ -241,7 +241,7 @@ fn read_events(path: &Path) -> Result<Vec<BookChange>, SourceError> {
     let (times, snapshots, sides) = (columns.whole("time")?, columns.whole("is_snapshot")?, columns.whole("is_bid")?);
     let (prices, amounts) = (columns.floats("price")?, columns.floats("amount")?);
     let event = |row: usize| BookChange {
-        time: times[row],
+        time: UnixNanos(times[row]),
         snapshot: snapshots[row] != 0,
         bid: sides[row] != 0,
         price: prices[row],
@@ -271,7 +271,7 @@ impl BookDay {
         let before = end.checked_sub(2).map(|index| &self.minutes[index]);
         let events = events()?;
         let first = events.partition_point(|event| minute(event) < last.start);
-        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now.0)];
+        let of_minute = &events[first..first + events[first..].partition_point(|event| event.time <= now)];
         if of_minute.is_empty() {
             return Ok(before
                 .filter(|before| before.start.second().0 >= window.from)
@@ -283,13 +283,13 @@ impl BookDay {
         for event in of_minute {
             state.apply(event);
         }
-        Ok(of_minute.last().map(|last| state.book(UnixNanos(last.time))))
+        Ok(of_minute.last().map(|last| state.book(last.time)))
     }
 }
 
 /// Day files of books kept decoded.
 const KEPT_DAYS: usize = 8;
-/// Day files of book events kept decoded, the largest of all: what the minutes under way are rebuilt from.
+/// Day files of book events kept decoded, the largest of all. Forming minutes are rebuilt from them.
 const KEPT_EVENT_DAYS: usize = 2;
 
 /// The books of a store's markets.
@@ -300,7 +300,7 @@ pub(in crate::market) struct StoredBooks {
 }
 
 impl StoredBooks {
-    /// Those of some markets.
+    /// The books of some markets.
     pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
         Self { partitions, books: Cache::new(KEPT_DAYS), events: Cache::new(KEPT_EVENT_DAYS) }
     }
@@ -339,7 +339,7 @@ mod tests {
     use crate::clock::SECOND;
 
     fn event(second: i64, snapshot: bool, bid: bool, price: f64, amount: f64) -> BookChange {
-        BookChange { time: second * SECOND, snapshot, bid, price, amount }
+        BookChange { time: UnixNanos(second * SECOND), snapshot, bid, price, amount }
     }
 
     fn day() -> (tempfile::TempDir, BookDay, Vec<BookChange>) {

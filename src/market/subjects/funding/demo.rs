@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{from_whole_minute, times};
 use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
@@ -27,7 +27,7 @@ const TURNED_OVER: f64 = 0.12;
 /// Open interest at the minute boundaries of a block, in coin: `[i]` is at minute `block.start + i`; one more than a
 /// block has minutes. It meets a slow wave at the block's ends; within, each minute changes it in proportion to the
 /// minute's volume, by less than that volume.
-pub(in crate::market) fn open_interest(traits: &Traits, block: &PathBlock) -> Vec<f64> {
+pub(in crate::market) fn open_interest(traits: &MarketTraits, block: &PathBlock) -> Vec<f64> {
     let minutes = block.start.0..block.start.0 + BLOCK;
     let volume = |minute| {
         let mut volume = 0.0;
@@ -58,20 +58,20 @@ pub(in crate::market) fn open_interest(traits: &Traits, block: &PathBlock) -> Ve
     boundaries
 }
 
-fn resting_interest(traits: &Traits, minute: UnixMinute) -> f64 {
+fn resting_interest(traits: &MarketTraits, minute: UnixMinute) -> f64 {
     let days = minute.0 as f64 / MINUTES_PER_DAY as f64;
     let wave = 0.22 * smooth(traits.seed ^ 6, days / 13.0) + 0.06 * smooth(traits.seed ^ 7, days / 3.1);
     INTEREST_DAYS * MINUTES_PER_DAY as f64 * traits.minute_amount * wave.exp()
 }
 
-/// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block; it is
-/// dear to make, and without it the readings leave it out.
+/// Visits the ticker's readings of a minute in time order. `interest` is [`open_interest`] of the block, which is expensive;
+/// without it the readings have no open interest.
 ///
-/// The predicted rate leans from [`RESTING_RATE`] to where the venue's premium pulls it: who pays more for the contract than
-/// for the coin pays for it. At each settlement (every hour or every 8, counted from midnight UTC) the rate becomes what was
-/// predicted, and stays until the next.
+/// The venue's premium moves the predicted rate away from [`RESTING_RATE`]: a contract dearer than the coin has a higher rate.
+/// At each settlement (every hour or every 8 hours, counted from midnight UTC) the rate becomes the predicted one, and stays
+/// until the next.
 pub(in crate::market) fn readings(
-    traits: &Traits,
+    traits: &MarketTraits,
     block: &PathBlock,
     interest: Option<&[f64]>,
     minute: UnixMinute,
@@ -84,7 +84,7 @@ pub(in crate::market) fn readings(
         let part = reading as f64 / READINGS as f64;
         let between = |values: &[f64]| values[index] + (values[index + 1] - values[index]) * part;
         visit(&Ticker {
-            time: minute.nanos().0 + reading * 60 * SECOND / READINGS,
+            time: UnixNanos(minute.nanos().0 + reading * 60 * SECOND / READINGS),
             funding_rate,
             predicted_rate: round(predicted(traits, minute.0 as f64 + part), 8),
             open_interest: interest.map_or(f64::NAN, |interest| round(between(interest), traits.amount_decimals)),
@@ -94,7 +94,7 @@ pub(in crate::market) fn readings(
 }
 
 /// The rate that a minute (with its part) predicts for the next settlement, for the time between two of them.
-fn predicted(traits: &Traits, minute: f64) -> f64 {
+fn predicted(traits: &MarketTraits, minute: f64) -> f64 {
     let premium = premium(traits, minute) - traits.premium;
     (RESTING_RATE + FOLLOWS * premium) * traits.settlement as f64 / (8.0 * 60.0)
 }
@@ -110,7 +110,7 @@ pub(in crate::market) struct CoinTickers {
 }
 
 impl CoinTickers {
-    /// That of some markets.
+    /// The ticker of some markets.
     pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
         Self { coins, interest: Cache::new(KEPT_BLOCKS) }
     }
@@ -159,7 +159,7 @@ impl CoinTickers {
         self.coins.each_minute(market, from_whole_minute(window), now, |block, minute| {
             let interest = self.interest(market, block);
             readings(traits, block, Some(&interest), minute, |reading| {
-                if known.contains(&UnixNanos(reading.time)) {
+                if known.contains(&reading.time) {
                     visit(reading);
                 }
             });
@@ -180,7 +180,7 @@ impl CoinTickers {
         let interest = dear.then(|| self.interest(market, block));
         let mut known = Vec::new();
         readings(traits, block, interest.as_deref().map(Vec::as_slice), minute, |reading| {
-            if reading.time <= now.0 {
+            if reading.time <= now {
                 known.push(*reading);
             }
         });
@@ -280,15 +280,18 @@ mod tests {
             }
             let forming = fields(&demo, 0, field, FROM, FROM + DAY, (FROM + 20) * SECOND);
             assert_eq!(forming.len(), 1);
-            assert_eq!((forming[0].first, forming[0].last), (FROM * SECOND, (FROM + 15) * SECOND));
+            assert_eq!(
+                (forming[0].first, forming[0].last),
+                (UnixNanos(FROM * SECOND), UnixNanos((FROM + 15) * SECOND))
+            );
             assert_eq!(forming[0].open, whole[0].open);
             assert!(fields(&demo, 4, field, FROM, FROM + DAY, NOW).is_empty(), "a spot market has no ticker");
         }
         let (_, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         for bar in forced.iter().step_by(17) {
-            let of = |now| bars(&Demo::new(0), 0, bar.start, bar.start + 60, now).1;
+            let of = |now: UnixNanos| bars(&Demo::new(0), 0, bar.start.0, bar.start.0 + 60, now.0).1;
             assert_eq!(of(bar.last), [*bar]);
-            assert!(of(bar.first - 1).is_empty());
+            assert!(of(bar.first.plus(-1)).is_empty());
         }
         assert!(bars(&demo, 4, FROM, FROM + DAY, NOW).1.is_empty(), "a spot market has no liquidations");
     }

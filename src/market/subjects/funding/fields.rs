@@ -18,7 +18,7 @@ const CARRIED: i64 = SECONDS_PER_DAY;
 const FUNDING_INTERVAL: i64 = 28_800_000;
 
 /// Bars of a field by bucket start.
-pub(in crate::market) type FieldBars = BTreeMap<i64, OhlcBar>;
+pub(in crate::market) type FieldBars = BTreeMap<UnixSecond, OhlcBar>;
 
 pub(in crate::market) fn contract(context: &QueryContext<'_>, market: usize) -> Option<f64> {
     context.source.instruments()[market].contract_usd()
@@ -67,7 +67,7 @@ pub(in crate::market) fn bars(
     }
 }
 
-fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> Units<'a> {
+fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> FieldConverter<'a> {
     let factor = match field {
         TickerField::FundingRate | TickerField::PredictedRate => {
             let asked = context.query.funding_interval.unwrap_or(FUNDING_INTERVAL);
@@ -76,7 +76,7 @@ fn units<'a>(context: &QueryContext<'a>, market: usize, field: TickerField) -> U
         TickerField::OpenInterest | TickerField::OpenInterestValue => 1.0,
     };
     let usd = field == TickerField::OpenInterestValue;
-    Units { factor, converter: Converter::new(context.source, market, usd, context.buckets.now) }
+    FieldConverter { factor, converter: Converter::new(context.source, market, usd, context.buckets.now) }
 }
 
 /// The fields of each market at the buckets in which one of the markets has the first of them or the second. A
@@ -95,16 +95,16 @@ pub(in crate::market) fn aligned(
     if parts.len() == 1 {
         return Ok(parts);
     }
-    let starts: BTreeSet<i64> =
+    let starts: BTreeSet<UnixSecond> =
         parts.iter().flat_map(|part| part.iter().take(2)).flat_map(|bars| bars.keys().copied()).collect();
     for (&market, part) in markets.iter().zip(&mut parts) {
         for (&field, own) in fields.iter().zip(part) {
             let before = before(context, market, field)?;
             let carried = starts.iter().filter(|start| !own.contains_key(start)).filter_map(|start| {
                 let last = own.range(..start).next_back().map(|(_, bar)| *bar).or(before)?;
-                Some((*start, carry(&last, UnixSecond(*start))?))
+                Some((*start, carry(&last, *start)?))
             });
-            let carried: Vec<(i64, OhlcBar)> = carried.collect();
+            let carried: Vec<(UnixSecond, OhlcBar)> = carried.collect();
             own.extend(carried);
         }
     }
@@ -116,9 +116,7 @@ pub(in crate::market) fn aligned(
 fn before(context: &QueryContext<'_>, market: usize, field: TickerField) -> Result<Option<OhlcBar>, MarketError> {
     let Buckets { window, now, .. } = context.buckets;
     let ticker = context.source.of::<dyn TickerFeed>()?;
-    let Some(minute) =
-        ticker.ticker_before(market, source_field(context, market, field), UnixSecond(window.from), now)?
-    else {
+    let Some(minute) = ticker.ticker_before(market, source_field(context, market, field), window.start(), now)? else {
         return Ok(None);
     };
     Ok(units(context, market, field).bar(&minute)?.ok())
@@ -130,7 +128,7 @@ pub(in crate::market) fn series(
     markets: &[usize],
     fields: &[([&'static str; 4], &FieldBars)],
 ) -> Series {
-    let mut starts: Vec<i64> = fields.iter().flat_map(|(_, bars)| bars.keys().copied()).collect();
+    let mut starts: Vec<UnixSecond> = fields.iter().flat_map(|(_, bars)| bars.keys().copied()).collect();
     starts.sort_unstable();
     starts.dedup();
     let mut columns = Vec::new();
@@ -143,20 +141,20 @@ pub(in crate::market) fn series(
     Series {
         id: context.identity(markets).into(),
         shape: Shape::Table,
-        timestamps: starts.iter().map(|start| UnixSecond(*start).nanos().0).collect(),
+        timestamps: starts.iter().map(|start| start.nanos().0).collect(),
         columns,
     }
 }
 
 /// Converts a market's field to the units of the query.
-struct Units<'a> {
+struct FieldConverter<'a> {
     factor: f64,
     converter: Converter<'a>,
 }
 
-impl Units<'_> {
+impl FieldConverter<'_> {
     fn bar(&mut self, minute: &OhlcBar) -> Result<Result<OhlcBar, NoRate>, SourceError> {
-        let worth = self.converter.interest(UnixSecond(minute.start))?;
+        let worth = self.converter.interest(minute.start)?;
         Ok(worth.map(|worth| if self.factor * worth == 1.0 { *minute } else { minute.times(self.factor * worth) }))
     }
 }
@@ -164,8 +162,8 @@ impl Units<'_> {
 /// A market's last value as a bar of a later bucket; `None` when it is too old. The times stay those of the value.
 fn carry(last: &OhlcBar, start: UnixSecond) -> Option<OhlcBar> {
     let value = last.close;
-    let young = start.nanos().0 - last.last <= CARRIED * SECOND;
-    young.then_some(OhlcBar { start: start.0, open: value, high: value, low: value, ..*last })
+    let young = start.nanos().since(last.last) <= CARRIED * SECOND;
+    young.then_some(OhlcBar { start, open: value, high: value, low: value, ..*last })
 }
 
 pub(in crate::market) fn add(sum: &mut OhlcBar, bar: &OhlcBar, weight: f64) {

@@ -47,7 +47,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 
 /// The mean of rates weighted by open interest: sum(rate × OI) / sum(OI), bucket by bucket.
 fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> FieldBars {
-    let mut sums: BTreeMap<i64, (Vec<OhlcBar>, Vec<f64>)> = BTreeMap::new();
+    let mut sums: BTreeMap<UnixSecond, (Vec<OhlcBar>, Vec<f64>)> = BTreeMap::new();
     for (rates, interest) in markets {
         for (start, rate) in rates {
             let Some(weight) = interest.get(start).map(|bar| bar.close).filter(|weight| *weight > 0.0) else {
@@ -58,8 +58,8 @@ fn mean<'a>(markets: impl Iterator<Item = (&'a FieldBars, &'a FieldBars)>) -> Fi
             weights.push(weight);
         }
     }
-    let of_bucket = |(start, (bars, weights)): (i64, (Vec<OhlcBar>, Vec<f64>))| {
-        let mut sum = OhlcBar::of(UnixSecond(start).nanos(), 0.0);
+    let of_bucket = |(start, (bars, weights)): (UnixSecond, (Vec<OhlcBar>, Vec<f64>))| {
+        let mut sum = OhlcBar::of(start.nanos(), 0.0);
         for (bar, weight) in bars.iter().zip(&weights) {
             add(&mut sum, bar, *weight);
         }

@@ -57,8 +57,7 @@ fn has_values(readings: &[Ticker], field: TickerField) -> bool {
     readings.iter().any(|reading| reading.value(field).is_some())
 }
 
-/// Whether a file of minute bars holds data of a kind. One whose footer does not say is taken to: what is wrong with it
-/// shows when it is read.
+/// Whether a file of minute bars has data of a kind. True for a file without the metadata: reading it reports the fault.
 fn holds(path: &Path, kind: RawData) -> bool {
     let metadata = read_metadata(path).unwrap_or_default();
     let fields = metadata.iter().find(|(name, _)| name == FIELDS);
@@ -76,7 +75,7 @@ fn reading_table(readings: &[Ticker]) -> Table {
     let floats =
         |name: &str, value: fn(&Ticker) -> f64| (name.to_owned(), Column::Float(readings.iter().map(value).collect()));
     vec![
-        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.time).collect())),
+        ("time".to_owned(), Column::Time(readings.iter().map(|reading| reading.time.0).collect())),
         floats(TickerField::FundingRate.name(), |reading| reading.funding_rate),
         floats(TickerField::PredictedRate.name(), |reading| reading.predicted_rate),
         floats(TickerField::OpenInterest.name(), |reading| reading.open_interest),
@@ -88,19 +87,19 @@ fn reading_table(readings: &[Ticker]) -> Table {
 /// read in a minute are NaN, its times are absent.
 fn bar_table(readings: &[Ticker]) -> Table {
     let bars = TickerField::ALL.map(|field| minute_bars(readings, field));
-    let mut starts: Vec<i64> = bars.iter().flatten().map(|bar| bar.start).collect();
+    let mut starts: Vec<UnixSecond> = bars.iter().flatten().map(|bar| bar.start).collect();
     starts.sort_unstable();
     starts.dedup();
-    let mut table =
-        vec![("time".to_owned(), Column::Time(starts.iter().map(|start| UnixSecond(*start).nanos().0).collect()))];
+    let mut table = vec![("time".to_owned(), Column::Time(starts.iter().map(|start| start.nanos().0).collect()))];
     for (field, bars) in TickerField::ALL.into_iter().zip(&bars) {
         let mut remaining = bars.iter().peekable();
         let rows: Vec<Option<&OhlcBar>> =
             starts.iter().map(|start| remaining.next_if(|bar| bar.start == *start)).collect();
         let floats =
             |value: fn(&OhlcBar) -> f64| Column::Float(rows.iter().map(|row| row.map_or(f64::NAN, value)).collect());
-        let times =
-            |value: fn(&OhlcBar) -> i64| Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, value)).collect());
+        let times = |value: fn(&OhlcBar) -> UnixNanos| {
+            Column::Time(rows.iter().map(|row| row.map_or(NO_TIME, |bar| value(bar).0)).collect())
+        };
         let columns = [
             floats(|bar| bar.open),
             floats(|bar| bar.high),
@@ -128,7 +127,7 @@ fn read_readings(path: &Path) -> Result<Vec<Ticker>, SourceError> {
             .map(|field| columns.floats(field.name()));
     let (rates, predicted, interest, prices) = (rates?, predicted?, interest?, columns.floats("price")?);
     let reading = |row: usize| Ticker {
-        time: times[row],
+        time: UnixNanos(times[row]),
         funding_rate: rates[row],
         predicted_rate: predicted[row],
         open_interest: interest[row],
@@ -148,13 +147,13 @@ fn read_bars(path: &Path) -> Result<TickerDay, SourceError> {
         let last = columns.whole(&name(field, "last_timestamp"))?;
         let present = (0..starts.len()).filter(|&row| first[row] != NO_TIME);
         let bar = |row: usize| OhlcBar {
-            start: UnixNanos(starts[row]).second().0,
+            start: UnixNanos(starts[row]).second(),
             open: open[row],
             high: high[row],
             low: low[row],
             close: close[row],
-            first: first[row],
-            last: last[row],
+            first: UnixNanos(first[row]),
+            last: UnixNanos(last[row]),
         };
         *bars = Arc::new(present.map(bar).collect());
     }
@@ -174,7 +173,7 @@ pub(in crate::market) struct StoredTickers {
 }
 
 impl StoredTickers {
-    /// That of some markets.
+    /// The ticker of some markets.
     pub(in crate::market) fn new(partitions: Arc<Partitions>) -> Self {
         Self { partitions, bars: Cache::new(KEPT_BAR_DAYS), readings: Cache::new(KEPT_READING_DAYS) }
     }
@@ -198,8 +197,7 @@ impl StoredTickers {
         let read = |day: UnixDay| Ok(Arc::clone(&self.day_bars(market, day)?[field as usize]));
         let partial = |day: UnixDay, start: UnixSecond| {
             let readings = self.day_readings(market, day)?;
-            let known: Vec<Ticker> =
-                readings.iter().filter(|one| is_in(UnixNanos(one.time), start, now)).copied().collect();
+            let known: Vec<Ticker> = readings.iter().filter(|one| is_in(one.time, start, now)).copied().collect();
             Ok(minute_bars(&known, field).pop())
         };
         use_them(&Minutes { days: self.partitions.days(market, field.kind()), read: &read, partial: &partial })
@@ -257,7 +255,7 @@ impl FirstEvents for StoredTickers {
     fn first_of(&self, market: usize, kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
         let day = self.day_bars(market, day)?;
         let of_kind = TickerField::ALL.into_iter().filter(|field| field.kind() == kind);
-        Ok(of_kind.filter_map(|field| day[field as usize].first()).map(|bar| UnixNanos(bar.first)).min())
+        Ok(of_kind.filter_map(|field| day[field as usize].first()).map(|bar| bar.first).min())
     }
 }
 
@@ -270,7 +268,7 @@ mod tests {
     fn what_is_written_is_read() {
         const NAN: f64 = f64::NAN;
         let reading = |second: i64, values: [f64; 4]| Ticker {
-            time: second * SECOND,
+            time: UnixNanos(second * SECOND),
             funding_rate: values[0],
             predicted_rate: values[1],
             open_interest: values[2],
@@ -289,14 +287,14 @@ mod tests {
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(READINGS)).unwrap()), shown(&readings));
         let day = read_bars(&file(MINUTES)).unwrap();
-        let bar = |start, [open, high, low, close]: [f64; 4], first: i64, last: i64| OhlcBar {
-            start,
+        let bar = |start: i64, [open, high, low, close]: [f64; 4], first: i64, last: i64| OhlcBar {
+            start: UnixSecond(start),
             open,
             high,
             low,
             close,
-            first: first * SECOND,
-            last: last * SECOND,
+            first: UnixNanos(first * SECOND),
+            last: UnixNanos(last * SECOND),
         };
         assert_eq!(*day[TickerField::FundingRate as usize], [bar(0, [0.0001, 0.0003, 0.0001, 0.0003], 5, 59)]);
         assert_eq!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::{UnixMinute, UnixNanos};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, uniform};
@@ -21,7 +21,7 @@ const KEPT_FIRSTS: usize = 1_000;
 /// being liquidated (`buy`); where it has run down, sellers at a new low are longs. So liquidations of a side are part of
 /// the volume of that side, at prices within the candle.
 pub(in crate::market) fn liquidations(
-    traits: &Traits,
+    traits: &MarketTraits,
     block: &PathBlock,
     minute: UnixMinute,
     mut visit: impl FnMut(&Trade),
@@ -36,7 +36,7 @@ pub(in crate::market) fn liquidations(
             return;
         }
         let run = (trade.price / start - 1.0).abs() / usual;
-        let part = (0.25 * run).min(0.7) * (0.3 + 0.7 * uniform(mix(traits.seed ^ trade.time as u64 ^ 2)));
+        let part = (0.25 * run).min(0.7) * (0.3 + 0.7 * uniform(mix(traits.seed ^ trade.time.0 as u64 ^ 2)));
         let amount = round(trade.amount * part, traits.amount_decimals);
         if amount > 0.0 {
             visit(&Trade { amount, ..*trade });
@@ -44,13 +44,13 @@ pub(in crate::market) fn liquidations(
     });
 }
 
-/// How far the price moves in a minute of a block without liquidations, as a fraction.
-fn usual_run(traits: &Traits, block: &PathBlock) -> f64 {
+/// Largest move of the price in a minute of a block without liquidations, as a fraction.
+fn usual_run(traits: &MarketTraits, block: &PathBlock) -> f64 {
     USUAL_RUN * traits.path.minute_deviation() * block.usual
 }
 
-/// How far the price moves in a minute without liquidations, in deviations of the change in the minutes around: the
-/// calmer the market, the higher the leverage.
+/// Largest move of the price in a minute without liquidations, in deviations of the minutes around it: the calmer the
+/// market, the higher the leverage.
 const USUAL_RUN: f64 = 1.2;
 
 /// The liquidations of a minute, as [`Coins`] visits them.
@@ -65,7 +65,7 @@ pub(in crate::market) struct CoinLiquidations {
 }
 
 impl CoinLiquidations {
-    /// Those of some markets.
+    /// The liquidations of some markets.
     pub(in crate::market) fn new(coins: Arc<Coins>) -> Self {
         Self { coins, firsts: Cache::new(KEPT_FIRSTS) }
     }
@@ -77,8 +77,8 @@ impl CoinLiquidations {
             let bar = |minute| {
                 coins::bar(LIQUIDATIONS, traits, &self.coins.block(traits, minute), minute, UnixNanos(i64::MAX))
             };
-            let mut minutes = (BEGIN / 60..END / 60).map(UnixMinute);
-            minutes.find_map(bar).map(|bar| UnixNanos(bar.first))
+            let mut minutes = (BEGIN.minute().0..END.minute().0).map(UnixMinute);
+            minutes.find_map(bar).map(|bar| bar.first)
         };
         *self.firsts.made(market, find)
     }
@@ -87,7 +87,7 @@ impl CoinLiquidations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{SECOND, Window};
+    use crate::clock::{SECOND, UnixSecond, Window};
     use crate::market::raw::{Bar, LiquidationFeed, TradeFeed};
     use crate::market::sources::demo::Demo;
 
@@ -110,8 +110,7 @@ mod tests {
         let (trades, forced) = bars(&demo, 0, FROM, FROM + DAY, NOW);
         let (mut fast, mut fast_with) = (0, 0);
         let mut pending = forced.iter().peekable();
-        let block =
-            |minute: &Bar| demo.markets.coins.block(&demo.markets.coins.traits[0], UnixMinute(minute.start / 60));
+        let block = |minute: &Bar| demo.markets.coins.block(&demo.markets.coins.traits[0], minute.start.minute());
         let usual_of = |minute: &Bar| usual_run(&demo.markets.coins.traits[0], &block(minute));
         for minute in &trades {
             let usual = usual_of(minute);
@@ -120,8 +119,8 @@ mod tests {
                 assert!(bar.buy <= minute.buy && bar.sell <= minute.sell && bar.volume() > 0.0);
                 assert!(minute.low <= bar.low && bar.high <= minute.high);
                 assert!(minute.first <= bar.first && bar.last <= minute.last);
-                let spot = block(minute).prices[(minute.start / 60 - block(minute).start.0) as usize];
-                let start = spot * basis(&demo.markets.coins.traits[0], UnixMinute(minute.start / 60));
+                let spot = block(minute).prices[(minute.start.minute().0 - block(minute).start.0) as usize];
+                let start = spot * basis(&demo.markets.coins.traits[0], minute.start.minute());
                 assert!(bar.buy == 0.0 || minute.high > start * (1.0 + usual));
                 assert!(bar.sell == 0.0 || minute.low < start * (1.0 - usual));
             }
@@ -136,7 +135,7 @@ mod tests {
         assert!(forced.len() * 3 < trades.len() && forced.len() > 50, "{} of {}", forced.len(), trades.len());
         // A calm minute has none: the price stayed in the usual band.
         let calm = |bar: &&Bar| (bar.high / bar.low - 1.0) < usual_of(bar) / 2.0;
-        let quiet: Vec<i64> = trades.iter().filter(calm).map(|bar| bar.start).collect();
+        let quiet: Vec<UnixSecond> = trades.iter().filter(calm).map(|bar| bar.start).collect();
         assert!(!quiet.is_empty() && forced.iter().all(|bar| !quiet.contains(&bar.start)));
     }
 }

@@ -1,6 +1,5 @@
 //! Liquidation heatmaps (service.md 2.3 and 4.1): per bucket, the volume of the executed liquidations by price level.
 
-use crate::clock::UnixSecond;
 use crate::columns::{List, Series, heatmap_from_levels};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -8,8 +7,8 @@ use crate::market::subjects::profiles::events::EventKind;
 use crate::market::subjects::profiles::volume::{VolumeProfile, profiles};
 
 /// `VENUE_LIQUIDATION_AGG`: one series over all markets. Per bucket with liquidations, pairs of price and volume of both
-/// sides, ascending. Levels are cut as in a volume profile. Of a bucket with more levels than the query wants, those nearest
-/// to its last liquidation are kept (the lower one of two that are equally near).
+/// sides, ascending. Levels are cut as in a volume profile. A bucket with more levels than the query
+/// wants keeps those nearest to its last liquidation (the lower of two equally near ones).
 ///
 /// # Errors
 /// [`MarketError::Invalid`] where a quote has no rate in USD, [`MarketError::Internal`] when the data cannot be read.
@@ -19,7 +18,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     for (start, profile) in &profiles(context, EventKind::Liquidations, &context.markets)? {
         let kept = nearest(profile, depth);
         if !kept.is_empty() {
-            timestamps.push(UnixSecond(*start).nanos().0);
+            timestamps.push(start.nanos().0);
             levels.push(kept.iter().flat_map(|(level, volume)| [profile.step.price(*level), *volume]));
         }
     }

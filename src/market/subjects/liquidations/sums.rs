@@ -1,6 +1,5 @@
 //! Liquidations by bucket and side (service.md 2.3).
 
-use crate::clock::UnixSecond;
 use crate::columns::{Column, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -31,7 +30,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
             series.push(Series {
                 id: SeriesId { side: side.name(), ..context.identity(group) }.into(),
                 shape: Shape::Table,
-                timestamps: rows.iter().map(|bar| UnixSecond(bar.start).nanos().0).collect(),
+                timestamps: rows.iter().map(|bar| bar.start.nanos().0).collect(),
                 columns: vec![("liquidations".into(), amounts)],
             });
         }
@@ -39,7 +38,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     Ok(series)
 }
 
-/// What was liquidated of a market over the window's buckets.
+/// A market's liquidations by bucket of the window.
 fn bars(context: &QueryContext<'_>, market: usize) -> Result<Bars, MarketError> {
     let Buckets { interval, window, now } = context.buckets;
     let mut converter = context.converter(market);

@@ -1,6 +1,6 @@
 //! Option summaries: skew and implied volatility of a coin's options by tenor.
 
-use crate::clock::{UnixNanos, UnixSecond};
+use crate::clock::UnixNanos;
 use crate::columns::{Column, Series};
 use crate::market::instruments::filter::{InstrumentView, asked, wants};
 use crate::market::query::context::QueryContext;
@@ -30,11 +30,9 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let (mut timestamps, mut values) = (Vec::new(), Vec::new());
     for start in buckets.starts() {
         // The reading of the bucket's last minute, or the last up to now.
-        let last = (start + buckets.interval.seconds - 60).min(buckets.now.minute().second().0);
-        if let Some(value) =
-            source.of::<dyn OptionFeed>()?.option_summary(summary, UnixSecond(start), UnixSecond(last))?
-        {
-            timestamps.push(UnixSecond(start).nanos().0);
+        let last = start.plus(buckets.interval.seconds - 60).min(buckets.now.minute().second());
+        if let Some(value) = source.of::<dyn OptionFeed>()?.option_summary(summary, start, last)? {
+            timestamps.push(start.nanos().0);
             values.push(value);
         }
     }
@@ -59,7 +57,7 @@ pub(in crate::market) fn check(context: &QueryContext<'_>) -> Result<(), MarketE
     checked(context).map(drop)
 }
 
-/// The exchange, and coin, symbol and tenor of a query that has all of them and no contradiction.
+/// Exchange, coin, symbol and tenor of a query that has all of them without contradiction.
 fn checked<'a>(context: &QueryContext<'a>) -> Result<(&'a str, (&'a str, &'a str, &'a str)), MarketError> {
     let (query, spec) = (context.query, context.spec);
     let known = context.source.of::<dyn OptionFeed>()?.option_summaries();

@@ -1,8 +1,8 @@
 //! The demo's option summaries: implied volatility follows the volatility of the coin's path, skew moves against its
-//! returns. A reading depends on nothing later than its minute.
+//! returns. A reading depends on no later minute.
 
 use crate::clock::{MINUTES_PER_DAY, UnixMinute, UnixSecond};
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
@@ -15,14 +15,14 @@ const VENUE: &str = "DERIBIT";
 const COINS: [&str; 2] = ["BTC", "ETH"];
 /// Keeps the hashes of the option venue apart from those of the other markets.
 const SALT: u64 = 0x4f50_5449;
-/// A volatility smile is never flat: puts cost more than calls at rest, percentage points.
+/// Skew at rest, percentage points: puts cost more than calls.
 const RESTING_SKEW: f64 = 1.5;
 
-/// How a tenor reads the path.
+/// Parameters of a tenor: how its volatility follows the path.
 struct Term {
     /// Length of its lookback in days.
     days: i64,
-    /// How far implied volatility follows the volatility of those days: 1 fully.
+    /// Weight of the volatility of those days in implied volatility; 1 at most.
     follows: f64,
     /// Premium over the path's own volatility, as a fraction.
     premium: f64,
@@ -30,7 +30,7 @@ struct Term {
     lean: f64,
 }
 
-/// In the order of [`TENORS`]: the longer, the calmer and the dearer.
+/// Parameters in the order of [`TENORS`]: longer tenors are calmer and dearer.
 const TERMS: [Term; 4] = [
     Term { days: 2, follows: 0.75, premium: 0.03, lean: 2.4 },
     Term { days: 5, follows: 0.5, premium: 0.06, lean: 1.5 },
@@ -38,7 +38,7 @@ const TERMS: [Term; 4] = [
     Term { days: 14, follows: 0.27, premium: 0.09, lean: 0.8 },
 ];
 
-/// What the demo knows of an option summary beside what it shows.
+/// Hidden parameters of an option summary.
 #[derive(Debug, Clone, Copy)]
 struct OptionTraits {
     path: Path,
@@ -57,7 +57,7 @@ pub(in crate::market) struct DemoOptions {
 
 impl DemoOptions {
     /// The summaries over the coins of these markets.
-    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[MarketTraits]) -> Self {
         let (summaries, traits) = summaries(instruments, traits);
         Self { summaries, traits }
     }
@@ -68,14 +68,14 @@ impl OptionFeed for DemoOptions {
         &self.summaries
     }
 
-    /// There is a reading at every second, so the one at `at` is the last.
+    /// The reading at `at`: there is one at every second.
     fn option_summary(&self, summary: usize, _from: UnixSecond, at: UnixSecond) -> Result<Option<f64>, SourceError> {
-        Ok((BEGIN..END).contains(&at.0).then(|| reading(&self.traits[summary], at.minute())))
+        Ok((BEGIN..END).contains(&at).then(|| reading(&self.traits[summary], at.minute())))
     }
 }
 
 /// The option summaries over the coins of these markets.
-fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
+fn summaries(instruments: &[Instrument], traits: &[MarketTraits]) -> (Vec<OptionSummary>, Vec<OptionTraits>) {
     let (mut summaries, mut details) = (Vec::new(), Vec::new());
     for coin in COINS {
         let Some((instrument, market)) = instruments.iter().zip(traits).find(|(instrument, _)| instrument.coin == coin)
@@ -91,7 +91,7 @@ fn summaries(instruments: &[Instrument], traits: &[Traits]) -> (Vec<OptionSummar
                     coin_name: instrument.coin_name.clone(),
                     tenor: tenor.to_owned(),
                     kind,
-                    available_since: UnixSecond(BEGIN),
+                    available_since: BEGIN,
                 });
                 let seed = place(&[market.path.seed(), SALT, kind as u64, term as u64]);
                 details.push(OptionTraits { path: market.path, seed, term, kind });
@@ -110,7 +110,7 @@ fn reading(option: &OptionTraits, minute: UnixMinute) -> f64 {
     round(value, 4)
 }
 
-/// The path's usual volatility, moved part of the way to that of the days that the tenor remembers.
+/// The path's usual volatility, moved part of the way to the volatility of the tenor's lookback.
 fn implied_volatility(option: &OptionTraits, minute: UnixMinute) -> f64 {
     let term = &TERMS[option.term];
     let remembered = option.path.mean_wildness(UnixMinute(minute.0 - term.days * MINUTES_PER_DAY), minute).ln();

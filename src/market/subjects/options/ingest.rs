@@ -19,8 +19,8 @@ const SYMBOL: &str = "OPTIONS";
 const COLUMNS: [&str; 8] =
     ["symbol", "timestamp", "type", "strike_price", "expiration", "mark_iv", "underlying_price", "delta"];
 
-/// Minutes by which readings are delayed: dumps are in order of arrival, and only nearly in order of time. A quote
-/// that is later still counts from the next reading on.
+/// Minutes by which readings are delayed: dumps are in order of arrival, and only nearly in order of time. Later quotes
+/// count from the next reading on.
 const LATE: i64 = 5;
 
 const MINUTE: i64 = 60 * SECOND;
@@ -54,7 +54,7 @@ pub(in crate::market) fn ingest_file(
     Ok(store::write(task.store, exchange, SYMBOL, day, &readings, &task.origin(&hash))?)
 }
 
-/// The root of the symbol, the option, and its quote; without one where the row has no volatility.
+/// Root of the symbol, option, and quote; no quote if the row has no volatility.
 fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), RowFault> {
     let symbol = row.text(0)?;
     let root = std::str::from_utf8(symbol).ok().and_then(|symbol| symbol.split_once('-')).map(|(root, _)| root);
@@ -71,7 +71,7 @@ fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), Row
         })?;
     let volatility = row.optional(5, "mark_iv", false)?;
     let quote = Quote {
-        time: UnixNanos(time),
+        time,
         volatility,
         delta: row.optional(7, "delta", true)?,
         forward: row.optional(6, "underlying_price", true)?,
@@ -81,28 +81,28 @@ fn read<'a>(row: &DumpRow<'a>) -> Result<(&'a str, Contract, Option<Quote>), Row
 
 /// The chains of a day's file, by root, and their readings so far.
 struct Chains {
-    /// First and last whole minute of the day.
-    minutes: (i64, i64),
+    /// Last whole minute of the day.
+    last: UnixMinute,
     roots: Vec<String>,
     places: HashMap<String, usize>,
     known: Vec<OptionChain>,
     /// Quotes that no reading has used yet, by the first minute that uses them: the newest of each option.
-    waiting: BTreeMap<i64, HashMap<(usize, Contract), Quote>>,
+    waiting: BTreeMap<UnixMinute, HashMap<(usize, Contract), Quote>>,
     /// The last minute that was read.
-    read: i64,
+    read: UnixMinute,
     readings: Vec<OptionReading>,
 }
 
 impl Chains {
     fn new(day: UnixDay) -> Self {
-        let first = day.minute().0;
+        let before = |minute: UnixMinute| UnixMinute(minute.0 - 1);
         Self {
-            minutes: (first, day.next().minute().0 - 1),
+            last: before(day.next().minute()),
             roots: Vec::new(),
             places: HashMap::new(),
             known: Vec::new(),
             waiting: BTreeMap::new(),
-            read: first - 1,
+            read: before(day.minute()),
             readings: Vec::new(),
         }
     }
@@ -110,8 +110,8 @@ impl Chains {
     fn take(&mut self, root: &str, contract: Contract, quote: Option<Quote>) {
         let Some(quote) = quote else { return };
         // A reading on the minute uses the quotes up to it.
-        let minute = quote.time.minute().0 + i64::from(quote.time.0.rem_euclid(MINUTE) > 0);
-        if minute > self.minutes.1 {
+        let minute = UnixMinute(quote.time.minute().0 + i64::from(quote.time.0.rem_euclid(MINUTE) > 0));
+        if minute > self.last {
             return;
         }
         let place = match self.places.get(root) {
@@ -123,32 +123,32 @@ impl Chains {
                 self.roots.len() - 1
             }
         };
-        let seen_by = minute.max(self.read + 1);
+        let seen_by = minute.max(self.read.next());
         let newest = self.waiting.entry(seen_by).or_default().entry((place, contract)).or_insert(quote);
         if newest.time <= quote.time {
             *newest = quote;
         }
-        self.read_to(UnixMinute(minute - LATE));
+        self.read_to(UnixMinute(minute.0 - LATE));
     }
 
     /// Takes the readings up to a minute.
-    fn read_to(&mut self, UnixMinute(last): UnixMinute) {
+    fn read_to(&mut self, last: UnixMinute) {
         while self.read < last {
             if self.waiting.is_empty() && self.known.iter().all(OptionChain::is_empty) {
                 self.read = last;
                 return;
             }
-            self.read += 1;
+            self.read = self.read.next();
             let minute = self.read;
             for ((place, contract), quote) in self.waiting.remove(&minute).unwrap_or_default() {
                 self.known[place].take(contract, quote);
             }
             for (root, chain) in self.roots.iter().zip(&mut self.known) {
-                chain.forget(UnixMinute(minute).nanos());
-                let readings = chain.readings(UnixMinute(minute).nanos()).into_iter().enumerate();
+                chain.forget(minute.nanos());
+                let readings = chain.readings(minute.nanos()).into_iter().enumerate();
                 let valued = readings.filter(|(_, one)| !(one.volatility.is_nan() && one.skew.is_nan()));
                 self.readings.extend(valued.map(|(tenor, reading)| OptionReading {
-                    minute: UnixMinute(minute),
+                    minute,
                     root: root.clone(),
                     tenor,
                     reading,
@@ -158,7 +158,7 @@ impl Chains {
     }
 
     fn finish(mut self) -> Vec<OptionReading> {
-        self.read_to(UnixMinute(self.minutes.1));
+        self.read_to(self.last);
         self.readings
     }
 }

@@ -23,7 +23,7 @@ use crate::protocol::discovery::TENORS;
 /// The dataset of the summaries.
 pub(in crate::market) const MINUTES: Dataset = Dataset::new("option_summaries_1m");
 
-/// Metadata key: which summaries a day's file holds, so that opening a store reads no rows.
+/// Metadata key: the summaries of a day's file, so that opening a store reads no rows.
 const SUMMARIES: &str = "marketpoints.option_summaries";
 /// Day files kept decoded: half a megabyte each for some ten underlyings.
 const KEPT_DAYS: usize = 64;
@@ -31,7 +31,7 @@ const KEPT_DAYS: usize = 64;
 /// A chain's reading of one tenor at a minute.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::market) struct OptionReading {
-    /// When.
+    /// Minute of the reading.
     pub minute: UnixMinute,
     /// The prefix of the options' symbols: `BTC`, `SOL_USDC`.
     pub root: String,
@@ -58,8 +58,8 @@ struct StoredSummary {
     tenor: String,
     /// Place in [`KINDS`].
     kind: usize,
-    /// Unix seconds of the first reading.
-    first: i64,
+    /// The first reading.
+    first: UnixSecond,
 }
 
 /// Writes a day's readings, by minute.
@@ -85,7 +85,7 @@ pub(in crate::market) fn write(
             root: root.to_owned(),
             tenor: TENORS[tenor].to_owned(),
             kind,
-            first: first.0,
+            first,
         })
         .collect();
     let path = layout::file(root, MINUTES, exchange, symbol, day);
@@ -129,7 +129,7 @@ impl Options {
     /// Opens the summaries of a store. `coin_name` knows the full names of coins.
     pub(in crate::market) fn open(root: &Path, coin_name: impl Fn(&str) -> String) -> Result<Self, SourceError> {
         let mut days: BTreeMap<(String, String), Vec<UnixDay>> = BTreeMap::new();
-        let mut since: BTreeMap<(String, String, usize, usize), i64> = BTreeMap::new();
+        let mut since: BTreeMap<(String, String, usize, usize), UnixSecond> = BTreeMap::new();
         for (exchange, symbol, day) in layout::files(root, MINUTES)? {
             let path = layout::file(root, MINUTES, &exchange, &symbol, day);
             for one in stored_summaries(&path)? {
@@ -154,7 +154,7 @@ impl Options {
                 coin,
                 tenor: TENORS[tenor].to_owned(),
                 kind: KINDS[kind].0,
-                available_since: UnixSecond(available_since),
+                available_since,
             });
         }
         let name = |row: &OptionSummary| (row.exchange.clone(), row.raw_symbol.clone(), row.tenor.clone());

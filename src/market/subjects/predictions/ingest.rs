@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::store::{MarketRow, PREDICTION_MARKETS, PREDICTION_POSITIONS, PositionRow};
-use crate::clock::UnixSecond;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::NO_TIME;
 use crate::market::ingest::csv_table::{CsvColumns, CsvRecord, Range};
 use crate::market::ingest::fault::RowFault;
@@ -149,7 +149,7 @@ fn market(record: &CsvRecord<'_>) -> Result<MarketRow, RowFault> {
     let amount = |column| record.number(column, Range::NotNegative);
     let change = |column| record.number(column, Range::Any);
     Ok(MarketRow {
-        time: record.time("timestamp")?.unwrap_or(NO_TIME),
+        time: record.time("timestamp")?.unwrap_or(UnixNanos(NO_TIME)),
         event: PredictionEvent {
             event_id: record.text("event_id")?.to_owned(),
             condition_id: condition(record)?,

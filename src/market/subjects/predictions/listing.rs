@@ -145,11 +145,11 @@ impl PredictionView<'_> {
         Ok(OrderedEntry { entry, market: self.market, volume: Some(worth), price_change })
     }
 
-    /// What was traded after `from` and not after `to` (with trades, in the minutes that begin then).
+    /// Volume after `from` and not after `to`; with trades, of the minutes that start then.
     fn traded(&self, held: &[&Position], from: UnixSecond, to: UnixSecond) -> Result<TradedTokens, MarketError> {
         let Some(market) = self.market else { return Ok(TradedTokens::between(held, from, to)) };
         let mut traded = TradedTokens { bought: 0.0, sold: 0.0, worth: 0.0 };
-        // As the other markets' 24 hours: the last one holds the minute of now.
+        // The last minute is that of `now`, as in the 24 hours of other markets.
         let to = if to == self.now.second() { to.0 + 1 } else { to.0 };
         let mut add = |bar: &Bar| {
             traded.bought += bar.buy;
@@ -162,7 +162,7 @@ impl PredictionView<'_> {
         Ok(traded)
     }
 
-    /// What rests in the book now, USD.
+    /// Worth of the book now, USD.
     fn liquidity(&self) -> Result<f64, MarketError> {
         let Some(market) = self.market else { return Ok(0.0) };
         let minute = self.now.minute().second().0;
@@ -204,7 +204,7 @@ fn overlay(entry: &mut PredictionMarket, figures: &PredictionFigures) {
     }
 }
 
-/// 0, which the wire leaves out, for what is unknown.
+/// The value, or 0 if unknown: the wire leaves out a 0.
 fn known(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }
@@ -221,8 +221,7 @@ fn held_at(rows: &[&Position], at: UnixSecond) -> f64 {
     begun.map(|row| if row.last_trade <= at { row.unrealized_size } else { row.size() }).sum()
 }
 
-/// What the positions bought and sold, in tokens, and what that was worth. What came by transfer was not bought, what was
-/// redeemed or merged was not sold.
+/// Tokens that positions bought and sold, and their worth. Transfers are no buys; redemptions and merges are no sales.
 struct TradedTokens {
     bought: f64,
     sold: f64,
@@ -258,8 +257,8 @@ fn slug(title: &str) -> String {
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// What distinguishes a question from the others of its event: the words that they do not share at the beginning or the end;
-/// nothing for a question that stands alone.
+/// Words that distinguish a question from the others of its event: those that they do not share at the beginning or the
+/// end. Empty for a single question.
 fn group_item_title(table: &PositionTable, event: &PredictionEvent) -> String {
     let words = |event: &'_ PredictionEvent| event.market_name.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let mine = words(event);

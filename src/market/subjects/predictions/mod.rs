@@ -4,10 +4,9 @@
 //! **Listing.** Each option summary has an entry for each tenor, without prices. A prediction market has an entry of its
 //! own under its `conditionId`, without coin and category, so that a filter by either leaves it out; `predictionMarkets`
 //! holds that one market. `lastPrice`, `prices` (24 hourly ones, the newest last) and the changes are of the first
-//! outcome; volumes are those of its trades, so that they agree with its candles, and those of the positions where a source
-//! has no trades of it; open interest (in tokens of both outcomes) and traders are those of the positions. `liquidity` is
-//! what rests in its book, price × amount. `closed` says that the market has resolved: one past its expiry may still be
-//! waiting.
+//! outcome. Volumes come from trades if the source has them, so that they agree with the candles, else from positions. Open
+//! interest (in tokens of both outcomes) and trader counts come from positions. `liquidity` is the worth of the book, price ×
+//! amount. `closed` means that the market is resolved; an expired market may still be unresolved.
 
 pub(in crate::market) mod analytics;
 pub(in crate::market) mod demo;

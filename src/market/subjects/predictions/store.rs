@@ -16,15 +16,15 @@ use crate::market::store::unpartitioned::{BETWEEN, UnpartitionedTable};
 /// One row about a prediction market.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(in crate::market) struct MarketRow {
-    /// Unix nanoseconds from which on it is valid; `NO_TIME` if the row has none.
-    pub time: i64,
+    /// Start of its validity; `NO_TIME` if the row has none.
+    pub time: UnixNanos,
     /// Its identity.
     pub event: PredictionEvent,
     /// Labels of the outcomes.
     pub outcomes: String,
     /// Tokens of the outcomes.
     pub asset_ids: String,
-    /// What the outcomes paid; empty before the market is resolved.
+    /// Prices that the outcomes paid; empty before the market is resolved.
     pub resolved_prices: String,
     /// The opening.
     pub opened: UnixSecond,
@@ -36,16 +36,16 @@ pub(in crate::market) struct MarketRow {
     pub price: f64,
     /// Price step of an order.
     pub tick: f64,
-    /// The prices before, as a list.
+    /// Earlier prices, as a list.
     pub prices: String,
-    /// The figures that the row reports, which are not computed.
+    /// Figures that are taken from the row, not computed.
     pub figures: PredictionFigures,
 }
 
 /// Tables of prediction markets.
 pub(in crate::market) const PREDICTION_MARKETS: UnpartitionedTable<MarketRow> = UnpartitionedTable {
     dataset: Dataset::new("prediction_markets"),
-    times: &[("time", |line| &mut line.time)],
+    times: &[("time", |line| &mut line.time.0)],
     texts: &[
         ("condition_id", |line| &mut line.event.condition_id),
         ("event_id", |line| &mut line.event.event_id),
@@ -92,7 +92,7 @@ pub(in crate::market) struct PositionRow {
     pub asset_id: String,
     /// Label of the outcome.
     pub outcome: String,
-    /// What the outcome paid; NaN before the market is resolved.
+    /// Price that the outcome paid; NaN before the market is resolved.
     pub resolved_price: f64,
     /// The position; its places are filled in when a store is opened.
     pub position: Position,
@@ -138,7 +138,7 @@ pub(in crate::market) const PREDICTION_POSITIONS: UnpartitionedTable<PositionRow
 /// The prediction venue of a store.
 pub(in crate::market) struct Predictions {
     table: Arc<PositionTable>,
-    /// By market: its rows, in order of time.
+    /// The rows of each market, in order of time.
     states: Vec<Vec<MarketRow>>,
 }
 
@@ -157,13 +157,13 @@ impl Predictions {
 
     /// The latest time of any row of markets or positions.
     fn last_time(&self) -> Option<UnixSecond> {
-        let times = self.states.iter().flatten().map(|line| line.opened.max(UnixNanos(line.time).second()));
+        let times = self.states.iter().flatten().map(|line| line.opened.max(line.time.second()));
         times.chain(self.table.positions().iter().map(|row| row.last_trade)).max()
     }
 
     fn line(&self, event: usize, at: UnixSecond) -> Option<&MarketRow> {
         let lines = self.states.get(event)?;
-        let known = lines.partition_point(|line| line.time <= at.nanos().0);
+        let known = lines.partition_point(|line| line.time <= at.nanos());
         lines.get(known.checked_sub(1)?).filter(|line| line.opened <= at)
     }
 
@@ -319,7 +319,7 @@ mod tests {
 
     fn market(condition: &str, time: i64, price: f64, paid: &str) -> MarketRow {
         MarketRow {
-            time,
+            time: UnixNanos(time),
             event: PredictionEvent { condition_id: condition.to_owned(), ..PredictionEvent::default() },
             outcomes: "Yes|No".to_owned(),
             asset_ids: format!("{condition}1|{condition}2"),

@@ -1,4 +1,4 @@
-//! Events as profiles count them, trades or liquidations: in coin, or in USD with their prices converted as candles' are.
+//! Events of profiles, trades or liquidations: in coin, or in USD with converted prices, as in candles.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, LiquidationFeed, RawData, Source, SourceError, Trade, TradeFeed};
 use crate::protocol::BucketGrid;
 
-/// What a profile is made of: events with a time, a price, an amount and a side.
+/// Kind of events in a profile; each has a time, a price, an amount and a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum EventKind {
     Trades,
@@ -28,9 +28,8 @@ pub(in crate::market) struct EventReader<'a> {
 }
 
 impl EventReader<'_> {
-    /// Visits the events of each market, one market after the other, each by time and with what it adds to a volume: its
-    /// amount, or its worth in USD. In USD, the prices of a market with another quote are converted by the rate of their
-    /// minute, and contracts are brought to coin.
+    /// Visits the events of one market after the other, by time, each with its part of the volume: its amount, or its worth
+    /// in USD. In USD, prices in other quotes are converted by the rate of their minute, and contracts to coin.
     pub(in crate::market) fn events(
         &self,
         mut visit: impl FnMut(usize, &Trade, f64) -> Result<(), MarketError>,
@@ -62,8 +61,8 @@ impl EventReader<'_> {
         Ok(())
     }
 
-    /// The server's steps by session start, as far as they must be known beforehand: with several markets, the first
-    /// event of a session may be of any of them. With one, its first event is known when it is visited.
+    /// The server's steps by session start. With several markets they are computed beforehand, because any market may have
+    /// the first event of a session; with one market, the first visited event gives the step.
     pub(in crate::market) fn steps(&self) -> Result<Steps, MarketError> {
         let mut ticks = Vec::new();
         for &market in self.markets {
@@ -74,31 +73,30 @@ impl EventReader<'_> {
                 ticks.push(self.source.of::<dyn TradeFeed>()?.tick(market)?);
             }
         }
-        let mut first: BTreeMap<i64, Bar> = BTreeMap::new();
+        let mut first: BTreeMap<UnixSecond, Bar> = BTreeMap::new();
         if self.markets.len() > 1 {
             for &market in self.markets {
                 self.first_bars(market, &mut first)?;
             }
         }
-        let by_session =
-            first.into_iter().map(|(start, bar)| (UnixSecond(start), server_step(bar.open, &ticks))).collect();
+        let by_session = first.into_iter().map(|(start, bar)| (start, server_step(bar.open, &ticks))).collect();
         Ok(Steps { given: None, ticks, by_session })
     }
 
-    fn first_bars(&self, market: usize, first: &mut BTreeMap<i64, Bar>) -> Result<(), MarketError> {
+    fn first_bars(&self, market: usize, first: &mut BTreeMap<UnixSecond, Bar>) -> Result<(), MarketError> {
         let Buckets { window, now, .. } = self.buckets;
         let mut converter = self.converter(market);
-        let (mut outcome, mut known_until) = (Ok(()), i64::MIN);
+        let (mut outcome, mut known_until) = (Ok(()), UnixSecond(i64::MIN));
         let mut on_bar = |bar: &Bar| {
             // Only the first bar of a session matters.
             if outcome.is_err() || bar.start < known_until {
                 return;
             }
             let session = self.grid.window(bar.start);
-            known_until = session.to;
+            known_until = session.end();
             match converted(converter.bar(bar)) {
                 Ok(bar) => {
-                    let known = first.entry(session.from).or_insert(bar);
+                    let known = first.entry(session.start()).or_insert(bar);
                     if bar.first < known.first {
                         *known = bar;
                     }
@@ -125,7 +123,7 @@ impl EventReader<'_> {
     }
 }
 
-/// The converted value, or why there is none.
+/// The converted value, or the reason why there is none.
 fn converted<T>(outcome: Result<Result<T, NoRate>, SourceError>) -> Result<T, MarketError> {
     Ok(outcome??)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use crate::clock::{UnixNanos, UnixSecond, Window};
+use crate::clock::Window;
 use crate::market::query::price_step::{DecimalStep, level};
 use crate::market::raw::{Bar, Trade};
 use crate::market::subjects::trades::candles;
@@ -42,7 +42,7 @@ impl SessionProfile {
         block_seconds: i64,
     ) -> Result<u64, ParamError> {
         let level = level(&self.step, self.size, trade.price)?;
-        let offset = UnixNanos(trade.time).second().0 - self.session.from;
+        let offset = trade.time.second().0 - self.session.from;
         let block = self.blocks.entry(offset / block_seconds);
         let begun = matches!(block, Entry::Vacant(_));
         let block = block.or_insert((level, level));
@@ -58,7 +58,7 @@ impl SessionProfile {
         self.bars
             .entry(market)
             .and_modify(|bar| bar.add(trade))
-            .or_insert_with(|| Bar::of(UnixSecond(self.session.from), trade));
+            .or_insert_with(|| Bar::of(self.session.start(), trade));
         Ok(visits)
     }
 

@@ -16,7 +16,7 @@ pub(in crate::market) fn grid_of(session: Option<&str>, interval: &'static Inter
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::{SECOND, UnixNanos, Window};
+    use crate::clock::{SECOND, UnixNanos, UnixSecond, Window};
     use crate::market::query::window::Buckets;
     use crate::protocol::PointsQuery;
 
@@ -26,7 +26,7 @@ mod tests {
     const MAY: i64 = 1_777_593_600;
 
     fn session(name: &str, second: i64) -> Window {
-        grid_of(Some(name), Interval::find("MINUTE").unwrap()).unwrap().window(second)
+        grid_of(Some(name), Interval::find("MINUTE").unwrap()).unwrap().window(UnixSecond(second))
     }
 
     #[test]

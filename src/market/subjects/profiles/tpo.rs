@@ -1,5 +1,5 @@
-//! Market profiles (`TPO_AGG`, service.md 2.3): which price levels each block of time visited. The rules are in the
-//! documentation of the folder's module.
+//! Market profiles (`TPO_AGG`, service.md 2.3): the price levels that each block of time visited. The module of the folder
+//! documents the rules.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use super::events::{EventKind, EventReader, Steps};
 use super::profile::SessionProfile;
 use super::sessions::grid_of;
 use super::tpo_columns::TpoColumns;
-use crate::clock::{UnixNanos, UnixSecond, Window};
+use crate::clock::{UnixSecond, Window};
 use crate::columns::Series;
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
 use crate::market::query::window::Buckets;
-use crate::market::raw::{Stop, Stoppable};
+use crate::market::raw::{CancelFlag, CancellableSource};
 use crate::protocol::grid::USUAL_BLOCK_MINUTES;
 use crate::protocol::{BucketGrid, ParamError};
 
-/// Most time-price opportunities of one series: a step of a billionth asks for more than memory holds.
+/// Most time-price opportunities of one series: a step of a billionth would need more than the memory.
 const MOST_TPOS: u64 = 10_000_000;
 
 /// The parameters of a TPO query beside its markets.
@@ -55,27 +55,27 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
 /// The market profiles of some markets together.
 pub(super) fn market_profiles(context: &QueryContext<'_>, markets: &[usize]) -> Result<Series, MarketError> {
     let Settings { grid, buckets, block_minutes } = Settings::of(context)?;
-    let stop = Stop::default();
-    let source = &Stoppable::of(context.source, &stop);
+    let stop = CancelFlag::default();
+    let source = &CancellableSource::of(context.source, &stop);
     let events = EventReader { source, kind: EventKind::Trades, markets, grid, buckets, usd: context.query.usd };
     let mut steps = match context.query.block_size {
         Some(size) => Steps::always(size),
         None => events.steps()?,
     };
     let block_seconds = i64::from(block_minutes) * 60;
-    let mut profiles: BTreeMap<i64, SessionProfile> = BTreeMap::new();
+    let mut profiles: BTreeMap<UnixSecond, SessionProfile> = BTreeMap::new();
     let mut session = Window { from: 0, to: 0 };
     let mut tpos: u64 = 0;
     let visited = events.events(|market, trade, volume| {
         if tpos > MOST_TPOS {
             return Ok(());
         }
-        let second = UnixNanos(trade.time).second().0;
+        let second = trade.time.second();
         if !session.contains(second) {
             session = grid.window(second);
         }
-        let profile = profiles.entry(session.from).or_insert_with(|| {
-            let (size, step) = steps.of(UnixSecond(session.from), trade.price);
+        let profile = profiles.entry(session.start()).or_insert_with(|| {
+            let (size, step) = steps.of(session.start(), trade.price);
             SessionProfile::new(session, size, step)
         });
         tpos = tpos.saturating_add(profile.add(market, trade, volume, block_seconds)?);

@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 /// Share of the time-price opportunities that the value area holds at the least, in percent.
 pub(in crate::market) const VALUE_AREA_PERCENT: u64 = 70;
 
-/// A visited level: its number and in how many blocks it was visited.
+/// A visited level: its number, and the number of blocks that visited it.
 pub(in crate::market) type Rung = (i64, u64);
 
-/// Place of the level with most blocks; of equals the one nearest to the middle between the lowest and the highest
-/// level, of two that are equally near the lower. `None` for an empty ladder.
+/// Place of the level with most blocks; then the nearest to the middle between the lowest and the highest level, then the
+/// lower. `None` for an empty ladder.
 pub(in crate::market) fn point_of_control(ladder: &[Rung]) -> Option<usize> {
     let twice_middle = ladder.first()?.0 + ladder.last()?.0;
     let off_middle = |level: i64| (2 * level - twice_middle).abs();
@@ -18,9 +18,8 @@ pub(in crate::market) fn point_of_control(ladder: &[Rung]) -> Option<usize> {
     (0..ladder.len()).reduce(|best, place| if better(ladder[place], ladder[best]) { place } else { best })
 }
 
-/// Places of the value area: from the point of control on, the pair of levels above or the one below, whichever has
-/// more blocks (the one above when they have equally many), is added until the area holds 70 % of all. At an end of the
-/// ladder a pair may be one level only.
+/// Places of the value area. It starts at the point of control and adds the pair of levels above or below, whichever has
+/// more blocks (the upper one if equal), until it holds 70 % of all. At an end of the ladder a pair may be one level.
 pub(in crate::market) fn value_area(ladder: &[Rung], control: usize) -> RangeInclusive<usize> {
     let count = |places: &[Rung]| places.iter().map(|rung| rung.1).sum::<u64>();
     let enough = count(ladder) * VALUE_AREA_PERCENT;

@@ -16,8 +16,8 @@ pub(in crate::market) struct VolumeProfile {
     size: f64,
     pub step: DecimalStep,
     pub levels: BTreeMap<i64, (f64, f64)>,
-    /// Unix nanoseconds and level of the last event.
-    pub last: (i64, i64),
+    /// Time and level of the last event.
+    pub last: (UnixNanos, i64),
 }
 
 /// The profiles of some markets' events together, by start of the bucket; a bucket without events has none.
@@ -25,21 +25,21 @@ pub(in crate::market) fn profiles(
     context: &QueryContext<'_>,
     kind: EventKind,
     markets: &[usize],
-) -> Result<BTreeMap<i64, VolumeProfile>, MarketError> {
+) -> Result<BTreeMap<UnixSecond, VolumeProfile>, MarketError> {
     let (buckets, usd) = (context.buckets, context.query.usd);
     let grid = BucketGrid::Every(buckets.interval);
     let events = EventReader { source: context.source, kind, markets, grid, buckets, usd };
     let mut steps = events.steps()?;
-    let mut profiles: BTreeMap<i64, VolumeProfile> = BTreeMap::new();
+    let mut profiles: BTreeMap<UnixSecond, VolumeProfile> = BTreeMap::new();
     let mut bucket = Window { from: 0, to: 0 };
     events.events(|_, event, volume| {
-        let second = UnixNanos(event.time).second().0;
+        let second = event.time.second();
         if !bucket.contains(second) {
             bucket = events.grid.window(second);
         }
-        let profile = profiles.entry(bucket.from).or_insert_with(|| {
-            let (size, step) = steps.of(UnixSecond(bucket.from), event.price);
-            VolumeProfile { size, step, levels: BTreeMap::new(), last: (i64::MIN, 0) }
+        let profile = profiles.entry(bucket.start()).or_insert_with(|| {
+            let (size, step) = steps.of(bucket.start(), event.price);
+            VolumeProfile { size, step, levels: BTreeMap::new(), last: (UnixNanos(i64::MIN), 0) }
         });
         let level = level(&profile.step, profile.size, event.price)?;
         let (bought, sold) = profile.levels.entry(level).or_insert((0.0, 0.0));
@@ -72,7 +72,7 @@ pub(super) fn volume_profiles(context: &QueryContext<'_>, markets: &[usize]) -> 
     Ok(Series {
         id: context.identity(markets).into(),
         shape: Shape::Profile,
-        timestamps: profiles.keys().map(|start| UnixSecond(*start).nanos().0).collect(),
+        timestamps: profiles.keys().map(|start| start.nanos().0).collect(),
         columns: vec![("profile".into(), Column::List(values))],
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::clock::{UnixNanos, UnixSecond, Window};
+use crate::clock::{UnixNanos, Window};
 use crate::columns::{Column, ColumnName, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -30,11 +30,11 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     let mut pending = snapshots.iter().peekable();
     let mut latest = None;
     for start in buckets.starts() {
-        while let Some(next) = pending.next_if(|next| next.time.0 < start + buckets.interval.seconds) {
+        while let Some(next) = pending.next_if(|next| next.time < start.plus(buckets.interval.seconds)) {
             latest = Some(next);
         }
         for row in latest.into_iter().flat_map(|snapshot| &snapshot.rows) {
-            table.push(UnixSecond(start).nanos().0, row);
+            table.push(start.nanos().0, row);
         }
     }
     let id = SeriesId {

@@ -1,7 +1,7 @@
 //! The demo's token supply: a snapshot of every coin at 00:00 UTC, priced by the coin's path.
 
 use crate::clock::{MINUTES_PER_DAY, SECONDS_PER_DAY as DAY, UnixMinute, UnixNanos, UnixSecond, Window};
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
@@ -210,7 +210,7 @@ impl TokenTraits {
     /// Coins in circulation at a second.
     fn circulating(&self, at: UnixSecond) -> f64 {
         let facts = self.facts();
-        let year = 2_015.0 + (at.0 - BEGIN) as f64 / YEAR;
+        let year = 2_015.0 + at.since(BEGIN) as f64 / YEAR;
         let next = facts.circulating.partition_point(|(since, _)| *since <= year);
         let before = facts.circulating[next.saturating_sub(1)];
         let coins = match facts.circulating.get(next) {
@@ -231,7 +231,7 @@ pub(in crate::market) struct DemoSupply {
 
 impl DemoSupply {
     /// The supply of the coins of these markets.
-    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[Traits]) -> Self {
+    pub(in crate::market) fn new(instruments: &[Instrument], traits: &[MarketTraits]) -> Self {
         let (tokens, traits) = tokens(instruments, traits);
         Self { tokens, traits }
     }
@@ -255,17 +255,13 @@ impl SupplyFeed for DemoSupply {
 }
 
 /// The tokens of the coins of these markets.
-fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<TokenTraits>) {
+fn tokens(instruments: &[Instrument], traits: &[MarketTraits]) -> (Vec<Token>, Vec<TokenTraits>) {
     let (mut tokens, mut details) = (Vec::new(), Vec::new());
     for (place, facts) in FACTS.iter().enumerate() {
         let markets: Vec<_> =
             instruments.iter().zip(traits).filter(|(instrument, _)| instrument.coin == facts.coin).collect();
         let Some((instrument, first)) = markets.first() else { continue };
-        tokens.push(Token {
-            coin: facts.coin.to_owned(),
-            name: instrument.coin_name.clone(),
-            available_since: UnixSecond(BEGIN),
-        });
+        tokens.push(Token { coin: facts.coin.to_owned(), name: instrument.coin_name.clone(), available_since: BEGIN });
         let minute_amount = markets.iter().map(|(_, market)| market.minute_amount).sum();
         details.push(TokenTraits { path: first.path, facts: place, minute_amount });
     }
@@ -274,9 +270,9 @@ fn tokens(instruments: &[Instrument], traits: &[Traits]) -> (Vec<Token>, Vec<Tok
 
 /// Times of the snapshots to visit: the last before a window and those in it, none after `now`.
 fn times(Window { from, to }: Window, now: UnixSecond) -> impl Iterator<Item = UnixSecond> {
-    let before = from.saturating_sub(1).min(now.0).min(END - 1);
-    let first = (before - before.rem_euclid(DAY)).max(BEGIN);
-    let end = to.max(from).min(now.0.saturating_add(1)).min(END);
+    let before = from.saturating_sub(1).min(now.0).min(END.0 - 1);
+    let first = (before - before.rem_euclid(DAY)).max(BEGIN.0);
+    let end = to.max(from).min(now.0.saturating_add(1)).min(END.0);
     (first..end).step_by(DAY as usize).map(UnixSecond)
 }
 
@@ -290,7 +286,7 @@ fn snapshot(tokens: &[TokenTraits], token: usize, time: UnixSecond) -> Supply {
     let max = if facts.most.is_finite() { facts.most } else { f64::NAN };
     let row = SupplyRow {
         marketcap: caps[token],
-        first_marketcap: one.path.price(UnixSecond(BEGIN).minute()) * one.circulating(UnixSecond(BEGIN)),
+        first_marketcap: one.path.price(BEGIN.minute()) * one.circulating(BEGIN),
         dominance: 100.0 * caps[token] / (caps.iter().sum::<f64>() * (1.0 + others(tokens, time))),
         circulating,
         total,
@@ -341,8 +337,8 @@ mod tests {
     use super::*;
 
     fn days(from: i64, to: i64, now: i64) -> Vec<i64> {
-        times(Window { from: BEGIN + from, to: BEGIN + to }, UnixSecond(BEGIN + now))
-            .map(|time| time.0 - BEGIN)
+        times(Window::between(BEGIN.plus(from), BEGIN.plus(to)), BEGIN.plus(now))
+            .map(|time| time.since(BEGIN))
             .collect()
     }
 
@@ -357,8 +353,8 @@ mod tests {
         assert_eq!(days(7 * DAY, 9 * DAY, 5 * DAY), [5 * DAY]);
         assert!(days(0, 9 * DAY, -1).is_empty());
         assert_eq!(
-            times(Window { from: END + DAY, to: i64::MAX }, UnixSecond(i64::MAX)).collect::<Vec<_>>(),
-            [UnixSecond(END - DAY)]
+            times(Window { from: END.0 + DAY, to: i64::MAX }, UnixSecond(i64::MAX)).collect::<Vec<_>>(),
+            [END.plus(-DAY)]
         );
     }
 
@@ -376,7 +372,7 @@ mod tests {
         assert!(((of("BTC", to) - of("BTC", from)) / 365.0 - 900.0).abs() < 20.0);
         for token in &tokens {
             let facts = token.facts();
-            let years = (0..80).map(|year| token.circulating(UnixSecond(BEGIN + year * 365 * DAY)));
+            let years = (0..80).map(|year| token.circulating(BEGIN.plus(year * 365 * DAY)));
             assert!(years.clone().all(|coins| coins > 0.0 && coins <= facts.most), "{}", facts.coin);
             let steps: Vec<f64> = years.collect();
             assert!(steps.windows(2).all(|two| (0.8..12.0).contains(&(two[1] / two[0]))), "{}", facts.coin);

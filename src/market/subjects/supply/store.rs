@@ -17,8 +17,8 @@ pub(in crate::market) struct SupplyRecord {
     pub coin: String,
     /// Full name.
     pub name: String,
-    /// Unix nanoseconds.
-    pub time: i64,
+    /// When the row was taken.
+    pub time: UnixNanos,
     /// The figures, NaN where one is unknown.
     pub row: SupplyRow,
 }
@@ -26,7 +26,7 @@ pub(in crate::market) struct SupplyRecord {
 /// Tables of token supply.
 pub(in crate::market) const SUPPLY: UnpartitionedTable<SupplyRecord> = UnpartitionedTable {
     dataset: Dataset::new("token_supply"),
-    times: &[("time", |line| &mut line.time)],
+    times: &[("time", |line| &mut line.time.0)],
     texts: &[
         ("coin", |line| &mut line.coin),
         ("token_name", |line| &mut line.name),
@@ -65,7 +65,7 @@ impl Supplies {
             let mut of_file: BTreeMap<(String, String), BTreeMap<UnixSecond, Vec<SupplyRow>>> = BTreeMap::new();
             for line in lines {
                 let snapshots = of_file.entry((line.coin, line.name)).or_default();
-                snapshots.entry(UnixNanos(line.time).second()).or_default().push(line.row);
+                snapshots.entry(line.time.second()).or_default().push(line.row);
             }
             for (token, snapshots) in of_file {
                 known.entry(token).or_default().extend(snapshots);
@@ -130,7 +130,7 @@ mod tests {
 
     fn line(coin: &str, name: &str, time: i64, chain: &str, marketcap: f64, first: f64) -> SupplyRecord {
         let row = SupplyRow { marketcap, first_marketcap: first, chain: chain.to_owned(), ..SupplyRow::default() };
-        SupplyRecord { coin: coin.to_owned(), name: name.to_owned(), time: time * SECOND, row }
+        SupplyRecord { coin: coin.to_owned(), name: name.to_owned(), time: UnixNanos(time * SECOND), row }
     }
 
     fn visited(supplies: &Supplies, token: usize, from: i64, to: i64, now: i64) -> Vec<(i64, usize)> {

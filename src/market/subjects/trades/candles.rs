@@ -1,9 +1,8 @@
-//! Minute bars → candles of any interval, their transforms, and their columns (service.md 2.3; supplement 4; design,
-//! "Rules of the local service").
+//! Minute bars → candles of any interval, their transforms, and their columns (service.md 2.3; supplement 4).
 
 use std::collections::BTreeMap;
 
-use crate::clock::UnixSecond;
+use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{Column, NO_TIME, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
@@ -17,7 +16,7 @@ pub(in crate::market) const BUY: &str = "BUY";
 /// Name of the side that sells.
 pub(in crate::market) const SELL: &str = "SELL";
 
-/// What a candle series is made of: one bar per bucket, ascending; a filled bucket has no first and last trade.
+/// Bars of a candle series: one per bucket, ascending. A filled bucket has no first and last trade.
 pub(in crate::market) type Bars = Vec<Bar>;
 
 /// `TRADE_SIDE_AGNOSTIC_AGG`: candles of the trades of both sides.
@@ -25,7 +24,7 @@ pub(in crate::market) fn of_both_sides(context: &QueryContext<'_>) -> Result<Vec
     answer(context, &[VolumeSide::Both])
 }
 
-/// `TRADE_AGG`: the same candles twice, with the volume that takers bought and with what they sold.
+/// `TRADE_AGG`: the candles twice, with the volume of taker buys and with that of taker sells.
 pub(in crate::market) fn by_side(context: &QueryContext<'_>) -> Result<Vec<Series>, MarketError> {
     answer(context, &[VolumeSide::Buy, VolumeSide::Sell])
 }
@@ -35,7 +34,7 @@ fn answer(context: &QueryContext<'_>, sides: &[VolumeSide]) -> Result<Vec<Series
     for group in context.groups() {
         let mut bars = bars(context, group, &context.buckets)??;
         if context.query.gapfill {
-            // After the sum: where one of its markets did not trade, the others make the bucket.
+            // After the sum: if one market did not trade in a bucket, the others make it.
             bars = gapfill(&bars, close_before(context, group)?, &context.buckets);
         }
         all.extend(sides.iter().map(|side| series(context.identity(group), &bars, *side, context.query.usd)));
@@ -69,7 +68,7 @@ fn close_before(context: &QueryContext<'_>, markets: &[usize]) -> Result<Option<
     let mut last = None;
     for &market in markets {
         let trades = context.source.of::<dyn TradeFeed>()?;
-        let bar = trades.bar_before(market, UnixSecond(buckets.window.from), buckets.now)?;
+        let bar = trades.bar_before(market, buckets.window.start(), buckets.now)?;
         last = last.max(bar.map(|bar| buckets.interval.floor(bar.start)));
     }
     let Some(start) = last else { return Ok(None) };
@@ -109,7 +108,7 @@ pub(in crate::market) fn sum(mut parts: Vec<Bars>) -> Bars {
     if parts.len() == 1 {
         return parts.remove(0);
     }
-    let mut buckets: BTreeMap<i64, Bars> = BTreeMap::new();
+    let mut buckets: BTreeMap<UnixSecond, Bars> = BTreeMap::new();
     for bar in parts.into_iter().flatten() {
         buckets.entry(bar.start).or_default().push(bar);
     }
@@ -155,15 +154,15 @@ fn gapfill(bars: &Bars, before: Option<f64>, buckets: &Buckets) -> Bars {
                 sell: 0.0,
                 buy_quote: 0.0,
                 sell_quote: 0.0,
-                first: NO_TIME,
-                last: NO_TIME,
+                first: UnixNanos(NO_TIME),
+                last: UnixNanos(NO_TIME),
             });
         }
     }
     filled
 }
 
-/// Which volume a series shows.
+/// Volume that a series shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::market) enum VolumeSide {
     Both,
@@ -194,12 +193,11 @@ fn series(id: SeriesId, bars: &Bars, side: VolumeSide, usd: bool) -> Series {
     let floats = |name: &'static str, value: &dyn Fn(&Bar) -> f64| {
         (name.into(), Column::Float(bars.iter().map(value).collect()))
     };
-    let times =
-        |name: &'static str, value: fn(&Bar) -> i64| (name.into(), Column::Time(bars.iter().map(value).collect()));
+    let times = |name: &'static str, value: fn(&Bar) -> UnixNanos| (name.into(), Column::times(bars.iter().map(value)));
     Series {
         id: SeriesId { side: side.name(), ..id }.into(),
         shape: Shape::Table,
-        timestamps: bars.iter().map(|bar| UnixSecond(bar.start).nanos().0).collect(),
+        timestamps: bars.iter().map(|bar| bar.start.nanos().0).collect(),
         columns: vec![
             floats("open", &|bar| bar.open),
             floats("high", &|bar| bar.high),

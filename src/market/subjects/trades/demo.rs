@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::clock::{MINUTES_PER_DAY, SECOND, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
-use crate::market::demo::catalog::Traits;
+use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::BEGIN;
 use crate::market::demo::clock::minutes;
 use crate::market::demo::coins::{self, Coins, MinuteEvents};
@@ -19,14 +19,13 @@ use crate::market::raw::{Bar, Trade};
 const KEPT_PEAKS: usize = 30;
 /// Fewest trades of a minute; volatile minutes have up to three times as many.
 const FEWEST: u64 = 6;
-/// Furthest that a perpetual market's distance to the common price goes with what all of its coin's traders pay for
-/// leverage, as a fraction.
+/// Largest premium of perpetual markets over the common price due to the demand for leverage on the coin, as a fraction.
 const MOOD: f64 = 5e-4;
-/// Furthest that the venue's distance to the common price strays beside that, as a fraction.
+/// Largest other distance of a venue's price to the common price, as a fraction.
 const STRAY: f64 = 1e-4;
-/// What a taker pays beside the price, as a fraction: half of the spread.
+/// Half of the spread, as a fraction of the price: a taker pays it.
 const HALF_SPREAD: f64 = 1e-5;
-/// How often a minute is halved: the price is linear within an eighth of a minute.
+/// Number of times that a minute is halved: the price is linear within an eighth of a minute.
 const HALVINGS: i32 = 3;
 const PARTS: usize = 1 << HALVINGS;
 /// Part of a minute's volume that depends on the price's change.
@@ -34,13 +33,13 @@ const CHASED: f64 = 0.55;
 
 /// The venue's distance to the common price at a minute (with its part), as a fraction: within a few hundredths of a
 /// percent.
-pub(in crate::market) fn premium(traits: &Traits, minute: f64) -> f64 {
+pub(in crate::market) fn premium(traits: &MarketTraits, minute: f64) -> f64 {
     let hours = minute / 60.0;
     traits.premium + mood(traits, hours) + STRAY * smooth(traits.seed, hours / 3.0)
 }
 
-/// What traders of the coin pay for leverage, as a fraction; nothing where there is none.
-fn mood(traits: &Traits, hours: f64) -> f64 {
+/// Premium for leverage on the coin, as a fraction; 0 for a market without leverage.
+fn mood(traits: &MarketTraits, hours: f64) -> f64 {
     if traits.settlement == 0 {
         return 0.0;
     }
@@ -49,7 +48,7 @@ fn mood(traits: &Traits, hours: f64) -> f64 {
 }
 
 /// The venue's price as a multiple of the common one.
-pub(in crate::market) fn basis(traits: &Traits, minute: UnixMinute) -> f64 {
+pub(in crate::market) fn basis(traits: &MarketTraits, minute: UnixMinute) -> f64 {
     1.0 + premium(traits, minute.0 as f64)
 }
 
@@ -61,7 +60,7 @@ pub(in crate::market) fn peaks(path: &Path, minutes: (i64, i64)) -> Peaks {
 /// The highest price that a market trades at in the minutes `minutes`, which `peaks` of its coin must have. `high` gives a
 /// minute's highest price; only minutes that may hold the highest are asked for. `None` where nothing is above `floor`.
 pub(in crate::market) fn highest(
-    traits: &Traits,
+    traits: &MarketTraits,
     peaks: &mut Peaks,
     minutes: Range<i64>,
     floor: Option<f64>,
@@ -73,7 +72,7 @@ pub(in crate::market) fn highest(
 }
 
 /// The common price at the eighths of a minute.
-fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
+fn walk(traits: &MarketTraits, minute: UnixMinute, [open, close]: [f64; 2], deviation: f64) -> [f64; PARTS + 1] {
     let mut prices = [0.0; PARTS + 1];
     (prices[0], prices[PARTS]) = (open, close);
     let hash = mix(traits.path.seed() ^ minute.0 as u64);
@@ -90,7 +89,12 @@ fn walk(traits: &Traits, minute: UnixMinute, [open, close]: [f64; 2], deviation:
 }
 
 /// Visits the trades of a minute in time order. `block` is the one that holds the minute.
-pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: UnixMinute, mut visit: impl FnMut(&Trade)) {
+pub(in crate::market) fn trades(
+    traits: &MarketTraits,
+    block: &PathBlock,
+    minute: UnixMinute,
+    mut visit: impl FnMut(&Trade),
+) {
     let index = (minute.0 - block.start.0) as usize;
     let (open, close) = (block.prices[index], block.prices[index + 1]);
     let deviation = traits.path.minute_deviation() * block.wildness(minute);
@@ -121,7 +125,7 @@ pub(in crate::market) fn trades(traits: &Traits, block: &PathBlock, minute: Unix
         let paid = if buy { 1.0 + HALF_SPREAD } else { 1.0 - HALF_SPREAD };
         let price = (prices[part] + change * (at - part as f64)) * basis * paid;
         visit(&Trade {
-            time: minute.nanos().0 + offset / 1_000_000 * 1_000_000,
+            time: UnixNanos(minute.nanos().0 + offset / 1_000_000 * 1_000_000),
             price: round(price, traits.price_decimals).max(tick),
             // Sizes are spread widely: many small ones, few large.
             amount: round(mean * (1.1 * normal(second) - 0.6).exp(), traits.amount_decimals).max(lot),
@@ -159,7 +163,7 @@ impl CoinTrades {
 
     /// The last minute bar that starts before `before`.
     pub(in crate::market) fn bar_before(&self, market: usize, before: UnixSecond, now: UnixNanos) -> Option<Bar> {
-        // Every minute of a coin's market has trades, so the first look finds one; the bound is for the market's first minute.
+        // Every minute of a coin's market has trades, so the first step finds one; the bound stops at the market's first minute.
         minutes(Window { from: before.0 - 3_600, to: before.0 }, now)
             .rev()
             .find_map(|minute| self.bar(market, UnixMinute(minute), now))
@@ -193,11 +197,9 @@ impl CoinTrades {
         highest(traits, &mut peaks, first..end, floor, high)
     }
 
-    /// The moment of the first trade of a market; a book stands from then on.
+    /// The first trade of a market, and the start of its book.
     pub(in crate::market) fn first(&self, market: usize) -> Option<UnixNanos> {
-        let mut minutes = minutes(Window { from: BEGIN, to: BEGIN + 60 }, UnixNanos(i64::MAX));
-        minutes
-            .find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX)))
-            .map(|bar| UnixNanos(bar.first))
+        let mut minutes = minutes(Window::between(BEGIN, BEGIN.plus(60)), UnixNanos(i64::MAX));
+        minutes.find_map(|minute| self.bar(market, UnixMinute(minute), UnixNanos(i64::MAX))).map(|bar| bar.first)
     }
 }

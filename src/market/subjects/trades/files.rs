@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Table, read_parquet_within};
-use crate::clock::{UnixDay, UnixNanos, UnixSecond};
+use crate::clock::{UnixDay, UnixNanos};
 use crate::columns::Column;
 use crate::market::raw::{Bar, SourceError, Trade};
 use crate::market::store::changes::Change;
@@ -67,7 +67,7 @@ pub(in crate::market) struct TradeColumns {
 
 impl TradeColumns {
     pub(in crate::market) fn extend(&mut self, trades: &[Trade]) {
-        self.times.extend(trades.iter().map(|trade| trade.time));
+        self.times.extend(trades.iter().map(|trade| trade.time.0));
         self.prices.extend(trades.iter().map(|trade| trade.price));
         self.amounts.extend(trades.iter().map(|trade| trade.amount));
         self.buys.extend(trades.iter().map(|trade| i64::from(trade.buy)));
@@ -82,7 +82,7 @@ impl TradeColumns {
         ]
     }
 
-    /// No trades, in the memory of a table that is written: fresh pages for each group would cost as much as packing it.
+    /// No trades, in the memory of a written table: new pages for each group would cost as much as packing it.
     pub(in crate::market) fn emptied(table: Table) -> Self {
         let mut emptied = Self::default();
         for (name, column) in table {
@@ -105,9 +105,9 @@ impl TradeColumns {
 pub(in crate::market) fn bar_table(bars: &[Bar]) -> Table {
     let floats =
         |name: &str, value: fn(&Bar) -> f64| (name.to_owned(), Column::Float(bars.iter().map(value).collect()));
-    let times = |name: &str, value: fn(&Bar) -> i64| (name.to_owned(), Column::Time(bars.iter().map(value).collect()));
+    let times = |name: &str, value: fn(&Bar) -> UnixNanos| (name.to_owned(), Column::times(bars.iter().map(value)));
     vec![
-        times("time", |bar| UnixSecond(bar.start).nanos().0),
+        times("time", |bar| bar.start.nanos()),
         floats("open", |bar| bar.open),
         floats("high", |bar| bar.high),
         floats("low", |bar| bar.low),
@@ -125,7 +125,7 @@ pub(in crate::market) fn read_trades(path: &Path) -> Result<Vec<Trade>, SourceEr
     trades_of(FileColumns::read(path)?)
 }
 
-/// The trades of a file whose times lie in `[from, to)`; of the rest as little is read as possible.
+/// The trades of a file whose times lie in `[from, to)`; reads as little else as possible.
 pub(in crate::market) fn read_trades_within(
     path: &Path,
     from: UnixNanos,
@@ -133,7 +133,7 @@ pub(in crate::market) fn read_trades_within(
 ) -> Result<Vec<Trade>, SourceError> {
     let table = read_parquet_within(path, "time", from.0, to.0).map_err(|error| SourceError(error.to_string()))?;
     let mut trades = trades_of(FileColumns::of(path, table))?;
-    trades.retain(|trade| (from.0..to.0).contains(&trade.time));
+    trades.retain(|trade| (from..to).contains(&trade.time));
     Ok(trades)
 }
 
@@ -141,7 +141,9 @@ fn trades_of(mut columns: FileColumns<'_>) -> Result<Vec<Trade>, SourceError> {
     let (times, prices) = (columns.whole("time")?, columns.floats("price")?);
     let (amounts, buys) = (columns.floats("amount")?, columns.whole("is_buy")?);
     let rows = times.into_iter().zip(prices).zip(amounts.into_iter().zip(buys));
-    Ok(rows.map(|((time, price), (amount, buy))| Trade { time, price, amount, buy: buy != 0 }).collect())
+    Ok(rows
+        .map(|((time, price), (amount, buy))| Trade { time: UnixNanos(time), price, amount, buy: buy != 0 })
+        .collect())
 }
 
 pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError> {
@@ -151,7 +153,7 @@ pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError>
     let names = ["open", "high", "low", "close", "buy_volume", "sell_volume", "buy_quote_volume", "sell_quote_volume"];
     let values = names.iter().map(|name| columns.floats(name)).collect::<Result<Vec<_>, _>>()?;
     let bar = |row: usize| Bar {
-        start: UnixNanos(starts[row]).second().0,
+        start: UnixNanos(starts[row]).second(),
         open: values[0][row],
         high: values[1][row],
         low: values[2][row],
@@ -160,8 +162,8 @@ pub(in crate::market) fn read_bars(path: &Path) -> Result<Vec<Bar>, SourceError>
         sell: values[5][row],
         buy_quote: values[6][row],
         sell_quote: values[7][row],
-        first: first[row],
-        last: last[row],
+        first: UnixNanos(first[row]),
+        last: UnixNanos(last[row]),
     };
     Ok((0..starts.len()).map(bar).collect())
 }

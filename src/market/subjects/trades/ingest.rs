@@ -67,7 +67,7 @@ impl<'a> DayFile<'a> {
 
 /// A change in preparation, and its part of the report once it is made.
 #[derive(Default)]
-struct Making {
+struct PendingChange {
     change: Change,
     /// The days of its files.
     days: Vec<UnixDay>,
@@ -75,14 +75,14 @@ struct Making {
 }
 
 /// Reads a file into a change, by its index; returns whether the change now has it.
-type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut Making) -> Result<bool, MarketError>;
+type Read<'a> = fn(&mut MarketFiles<'a>, usize, &mut PendingChange) -> Result<bool, MarketError>;
 
 /// The files of a market, by day.
 struct MarketFiles<'a> {
     pair: TradeFiles,
     files: &'a [DayFile<'a>],
     rules: IngestRules<'a>,
-    /// The files that were read in this ingest, ingested or not.
+    /// Indices of the files that were read in this ingest, stored or rejected.
     tried: HashSet<usize>,
 }
 
@@ -90,26 +90,26 @@ impl<'a> MarketFiles<'a> {
     /// Reads a file, and with it the neighbouring files that had left out trades because of its old content. All or
     /// none of them go into the store.
     fn change(&mut self, first: usize, report: &mut IngestReport, read: Read<'a>) -> Result<(), MarketError> {
-        let mut making = Making::default();
+        let mut pending = PendingChange::default();
         if !(self.rules.keep_going)() {
             report.interrupted = true;
             return Ok(());
         }
-        let mut again = read(self, first, &mut making)?;
+        let mut again = read(self, first, &mut pending)?;
         // A file that is read again may change what a third one, or the first, must leave out.
         for _ in 0..MOST_PASSES {
-            if !again || making.report.interrupted {
+            if !again || pending.report.interrupted {
                 break;
             }
             again = false;
             for other in 0..self.files.len() {
                 let day = self.files[other].day;
-                if making.days.iter().any(|own| (own.0 - day.0).abs() <= REACH) {
-                    again |= self.read_outdated(other, &mut making)?;
+                if pending.days.iter().any(|own| (own.0 - day.0).abs() <= REACH) {
+                    again |= self.read_outdated(other, &mut pending)?;
                 }
             }
         }
-        let Making { change, report: own, .. } = making;
+        let PendingChange { change, report: own, .. } = pending;
         if own.interrupted {
             // Nothing of this change is in the store.
             report.problems.extend(own.problems);
@@ -124,43 +124,43 @@ impl<'a> MarketFiles<'a> {
     }
 
     /// Reads a file unless the store holds it already.
-    fn read_new(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+    fn read_new(&mut self, file: usize, pending: &mut PendingChange) -> Result<bool, MarketError> {
         if !self.tried.insert(file) {
             return Ok(false);
         }
-        let Making { change, report, .. } = making;
+        let PendingChange { change, report, .. } = pending;
         let (place, mut task) = self.task(file, change, report);
         let Some(hash) = task.fingerprint() else { return Ok(false) };
         if !task.is_new(files::read_origin(&place), &hash) {
             return Ok(false);
         }
         let files = read(&place, &mut task, &hash)?;
-        Ok(self.put(file, files, making))
+        Ok(self.put(file, files, pending))
     }
 
     /// Reads a file again that left out trades because of a neighbouring day's file that has changed since.
-    fn read_outdated(&mut self, file: usize, making: &mut Making) -> Result<bool, MarketError> {
+    fn read_outdated(&mut self, file: usize, pending: &mut PendingChange) -> Result<bool, MarketError> {
         // The file is in the report already, or will be when its turn comes.
         let mut scratch = IngestReport::default();
-        let (place, mut task) = self.task(file, &making.change, &mut scratch);
-        if making.report.interrupted || !overlap::is_outdated(&place) {
+        let (place, mut task) = self.task(file, &pending.change, &mut scratch);
+        if pending.report.interrupted || !overlap::is_outdated(&place) {
             return Ok(false);
         }
         if !(self.rules.keep_going)() {
-            making.report.interrupted = true;
+            pending.report.interrupted = true;
             return Ok(false);
         }
         let Some(hash) = task.fingerprint() else {
-            making.report.interrupted |= scratch.interrupted;
+            pending.report.interrupted |= scratch.interrupted;
             return Ok(false);
         };
         if files::read_origin(&place).is_none_or(|held| held.fingerprint != hash) {
             // The store has an older version of the file: the current one joins this change, unless it was rejected.
-            return self.read_new(file, making);
+            return self.read_new(file, pending);
         }
         let files = read(&place, &mut task, &hash)?;
-        making.report.interrupted |= scratch.interrupted;
-        Ok(self.put(file, files, making))
+        pending.report.interrupted |= scratch.interrupted;
+        Ok(self.put(file, files, pending))
     }
 
     fn task<'b>(
@@ -178,12 +178,12 @@ impl<'a> MarketFiles<'a> {
         (place, IngestTask { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
     }
 
-    fn put(&self, file: usize, files: Option<[Unplaced; 2]>, making: &mut Making) -> bool {
+    fn put(&self, file: usize, files: Option<[Unplaced; 2]>, pending: &mut PendingChange) -> bool {
         let Some(files) = files else { return false };
         for file in files {
-            making.change.add(file);
+            pending.change.add(file);
         }
-        making.days.push(self.files[file].day);
+        pending.days.push(self.files[file].day);
         true
     }
 }

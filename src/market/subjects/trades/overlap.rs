@@ -23,7 +23,7 @@ pub(in crate::market) struct Overlap {
 
 /// Metadata key: trades of the dump file that a neighbouring day has.
 const LEFT_OUT: &str = "marketpoints.trades_left_out";
-/// Metadata key: the neighbouring days that have them, and what they held then.
+/// Metadata key: the neighbouring days that have them, with the hashes of their contents.
 const CUT_AGAINST: &str = "marketpoints.trades_left_out_for";
 
 /// Whether trades of the day's dump file were left out because of a neighbouring day's file that has changed since.
@@ -57,7 +57,7 @@ struct Neighbour {
 }
 
 /// Time, price, amount and side, by which trades are the same.
-type TradeKey = (i64, u64, u64, bool);
+type TradeKey = (UnixNanos, u64, u64, bool);
 
 fn key(trade: &Trade) -> TradeKey {
     (trade.time, trade.price.to_bits(), trade.amount.to_bits(), trade.buy)
@@ -72,7 +72,7 @@ impl Overlap {
             let bars = read_bars(&place.found(place.pair.minutes)).ok()?;
             let (first, last) = (bars.iter().map(|bar| bar.first).min()?, bars.iter().map(|bar| bar.last).max()?);
             let path = place.found(place.pair.events);
-            let (first, last, read_until) = (UnixNanos(first), UnixNanos(last), UnixNanos(i64::MIN));
+            let read_until = UnixNanos(i64::MIN);
             Some(Neighbour { day, path, met: false, first, last, read_until, unmet: HashMap::new() })
         });
         Self { neighbours: neighbours.collect(), left_out: 0 }
@@ -91,11 +91,11 @@ impl Overlap {
         hashes.collect::<Vec<_>>().join(",")
     }
 
-    /// The trades, which are in time order, without those that a neighbour has. Of several equal trades as many are
-    /// left out as the neighbour has.
+    /// The trades, which are in time order, without those that a neighbour has. Of several equal trades, as
+    /// many are left out as the neighbour has.
     pub(in crate::market) fn new_among<'a>(&mut self, trades: &'a [Trade]) -> Cow<'a, [Trade]> {
         let (Some(first), Some(last)) = (trades.first(), trades.last()) else { return Cow::Borrowed(trades) };
-        if self.neighbours.iter().all(|other| last.time < other.first.0 || other.last.0 < first.time) {
+        if self.neighbours.iter().all(|other| last.time < other.first || other.last < first.time) {
             return Cow::Borrowed(trades);
         }
         let mut is_new = |trade: &&Trade| !self.neighbours.iter_mut().any(|other| other.meets(trade));
@@ -107,13 +107,13 @@ impl Overlap {
 
 impl Neighbour {
     fn meets(&mut self, trade: &Trade) -> bool {
-        if trade.time < self.first.0 || self.last.0 < trade.time {
+        if trade.time < self.first || self.last < trade.time {
             return false;
         }
-        if self.read_until.0 <= trade.time {
-            self.read_until = UnixNanos(trade.time).plus(PIECE);
+        if self.read_until <= trade.time {
+            self.read_until = trade.time.plus(PIECE);
             self.unmet.clear();
-            let piece = read_trades_within(&self.path, UnixNanos(trade.time), self.read_until).unwrap_or_default();
+            let piece = read_trades_within(&self.path, trade.time, self.read_until).unwrap_or_default();
             for other in &piece {
                 *self.unmet.entry(key(other)).or_default() += 1;
             }

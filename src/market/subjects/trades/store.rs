@@ -19,29 +19,29 @@ const KEPT_EVENT_DAYS: usize = 8;
 /// Days' highest prices kept: some numbers each.
 const KEPT_PEAKS: usize = 200_000;
 
-/// Events of the form of trades of a store's markets, and their minute bars.
+/// Trades or liquidations of a store's markets, and their minute bars.
 struct StoredTrades {
     partitions: Arc<Partitions>,
     kind: RawData,
     pair: TradeFiles,
     bars: Cache<(usize, UnixDay), Vec<Bar>>,
     events: Cache<(usize, UnixDay), Vec<Trade>>,
-    /// Of the events in a day's file.
+    /// Highest price of a day's file.
     peaks: Cache<(usize, UnixDay), Option<Peak>>,
 }
 
-/// The highest price of a file's events, and when they were.
+/// The highest price of a file's events, and the time of the events.
 #[derive(Debug, Clone, Copy)]
 struct Peak {
     high: f64,
-    /// When the first and the last minute begin.
+    /// Starts of the first and of the last minute.
     minutes: (UnixSecond, UnixSecond),
     /// The moment of the last event.
     last: UnixNanos,
 }
 
 impl StoredTrades {
-    /// Those of a kind.
+    /// The events of a kind of raw data.
     fn new(partitions: Arc<Partitions>, kind: RawData, pair: TradeFiles) -> Self {
         let (bars, events) = (Cache::new(KEPT_BAR_DAYS), Cache::new(KEPT_EVENT_DAYS));
         Self { partitions, kind, pair, bars, events, peaks: Cache::new(KEPT_PEAKS) }
@@ -84,11 +84,11 @@ impl StoredTrades {
         let mut count = |high: f64| highest = highest.into_iter().chain([high]).reduce(f64::max);
         for &day in near(self.partitions.days(market, self.kind), window) {
             let Some(peak) = *self.peak(market, day)? else { continue };
-            if window.contains(peak.minutes.0.0) && window.contains(peak.minutes.1.0) && peak.last <= now {
+            if window.contains(peak.minutes.0) && window.contains(peak.minutes.1) && peak.last <= now {
                 count(peak.high);
                 continue;
             }
-            let both = window.and(Window { from: peak.minutes.0.0, to: peak.minutes.1.0.saturating_add(60) });
+            let both = window.and(Window::between(peak.minutes.0, peak.minutes.1.plus(60)));
             if !both.is_empty() {
                 self.bars(market, both, now, &mut |bar| count(bar.high))?;
             }
@@ -111,8 +111,8 @@ impl StoredTrades {
             let Some((first, last)) = bars.first().zip(bars.last()) else { return Ok(None) };
             Ok(Some(Peak {
                 high: bars.iter().map(|bar| bar.high).fold(f64::MIN, f64::max),
-                minutes: (UnixSecond(first.start), UnixSecond(last.start)),
-                last: UnixNanos(bars.iter().map(|bar| bar.last).max().unwrap_or(i64::MAX)),
+                minutes: (first.start, last.start),
+                last: bars.iter().map(|bar| bar.last).max().unwrap_or(UnixNanos(i64::MAX)),
             }))
         })
     }
@@ -123,7 +123,7 @@ impl StoredTrades {
         let partial = |day: UnixDay, start: UnixSecond| {
             let events = self.day_events(market, day)?;
             let mut part: Option<Bar> = None;
-            for event in events.iter().filter(|event| is_in(UnixNanos(event.time), start, now)) {
+            for event in events.iter().filter(|event| is_in(event.time, start, now)) {
                 match &mut part {
                     None => part = Some(Bar::of(start, event)),
                     Some(part) => part.add(event),
@@ -134,7 +134,7 @@ impl StoredTrades {
         use_them(&Minutes { days: self.partitions.days(market, self.kind), read: &read, partial: &partial })
     }
 
-    /// Files hold price × amount as the worth in quote; contracts of an inverse market are worth what they are.
+    /// Sets the quote value of bars of inverse markets to the worth of their contracts: files have price × amount.
     fn valued(&self, market: usize) -> impl Fn(Bar) -> Bar + use<> {
         let contract = self.partitions.instruments[market].contract_usd();
         move |bar| contract.map_or(bar, |contract| bar.of_contracts(contract))
@@ -143,7 +143,7 @@ impl StoredTrades {
 
 impl FirstEvents for StoredTrades {
     fn first_of(&self, market: usize, _kind: RawData, day: UnixDay) -> Result<Option<UnixNanos>, SourceError> {
-        Ok(self.day_bars(market, day)?.first().map(|bar| UnixNanos(bar.first)))
+        Ok(self.day_bars(market, day)?.first().map(|bar| bar.first))
     }
 }
 

@@ -35,7 +35,7 @@ impl Batches {
     /// Checks the order of the trades from `from` on, and sends a full batch. Whether more trades are wanted.
     fn check(&mut self, from: usize) -> bool {
         for trade in &self.batch[from..] {
-            let time = UnixNanos(trade.time);
+            let time = trade.time;
             self.ordered &= self.last <= time;
             self.last = time;
         }
@@ -65,7 +65,7 @@ impl Taker for Batches {
 pub(in crate::market) enum Streamed {
     /// Its trades are not in order of time: nothing is written, and nothing is in the report.
     Unordered,
-    /// It is rejected; the report says why.
+    /// The file is rejected; the report says why.
     Left,
     /// Its files, not yet in their places.
     Taken([Unplaced; 2]),

@@ -3,7 +3,6 @@
 use super::files::{PartitionPath, TradeColumns, bar_table};
 use super::overlap::Overlap;
 use crate::archive::{ArchiveError, ParquetWriter, Unplaced};
-use crate::clock::UnixNanos;
 use crate::market::raw::{Bar, Trade};
 use crate::market::store::changes::prepared;
 use crate::market::store::origin::DumpOrigin;
@@ -37,9 +36,9 @@ impl<'a> TradeWriter<'a> {
         let trades = &*self.overlap.new_among(trades);
         for trade in trades {
             self.decimals.add(trade.price);
-            let start = UnixNanos(trade.time).minute().second();
+            let start = trade.time.minute().second();
             match self.bars.last_mut() {
-                Some(bar) if bar.start == start.0 => bar.add(trade),
+                Some(bar) if bar.start == start => bar.add(trade),
                 _ => self.bars.push(Bar::of(start, trade)),
             }
         }

@@ -94,7 +94,7 @@ fn depth_keeps_the_levels_nearest_to_the_last_liquidation() {
     let at = |second: i64, price: f64| (DAY + second, true, price, 1.0);
     // Levels 1996 to 2006 of a step of 1, the last liquidation at 2001.
     let rows = [at(0, 2_000.0), at(1, 1_996.0), at(2, 2_006.0), at(3, 2_003.0), at(4, 1_999.0), at(5, 2_001.5)];
-    // Of two venues the later event is the last, whichever venue stands first.
+    // The later event of two venues is the last, whichever venue stands first.
     let early = [at(0, 2_006.0), at(4, 1_996.0)];
     for (first, second) in [("BINANCE_FUTURES", "BYBIT"), ("BYBIT", "BINANCE_FUTURES")] {
         let (_folder, market, _) = market(|dumps| {
@@ -205,7 +205,7 @@ fn the_listings_know_the_type() {
     assert_eq!(page.symbols.iter().map(|row| row.raw_symbol.as_str()).collect::<Vec<_>>(), ["XRPUSDT"]);
 }
 
-/// What must hold of any market, interval, choice of exchanges and unit.
+/// Properties of every answer, for any market, interval, choice of exchanges and unit.
 fn check(market: &Market, query: &str, interval: i64) -> Result<usize, TestCaseError> {
     let answer = ask(market, &format!("type=VENUE_LIQUIDATION_AGG&{query}"));
     let sides = ask(market, &format!("type=LIQUIDATION_AGG&{query}&transform.groupBy.type=GROUP_BY_TYPE_SUM"));

@@ -17,7 +17,7 @@ use crate::market::engine::Market;
 use crate::market::sources::ingest::ingest;
 use crate::protocol::{PointsQuery, SeriesId};
 
-/// What the identities of a sum keep: type, interval and side (supplement 2).
+/// Fields that the identities of a sum keep: type, interval and side (supplement 2).
 pub(in crate::market) fn as_a_sum(series: Vec<Series>) -> Vec<Series> {
     let sum = |one: Series| {
         let (data_type, interval, side) = (one.id.data_type.clone(), one.id.interval.clone(), one.id.side.clone());

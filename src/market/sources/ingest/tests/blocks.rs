@@ -56,7 +56,7 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
     (collector.trades, collector.whole_blocks, report)
 }
 
-/// What a row tells, by the standard library alone; `None` where it is bad.
+/// The trade of a row, by the standard library alone; `None` if it is bad.
 fn expected(row: &str) -> Option<Trade> {
     let row = row.strip_suffix('\r').unwrap_or(row);
     let fields: Vec<&str> = row.split(',').collect();
@@ -67,7 +67,7 @@ fn expected(row: &str) -> Option<Trade> {
     let (price, amount) = (number(price)?, number(amount)?);
     let near = (DAY * 1_000_000 - day..DAY * 1_000_000 + 2 * day).contains(&micros);
     (near && price > 0.0 && amount >= 0.0 && matches!(side, "buy" | "sell")).then(|| Trade {
-        time: micros * 1_000,
+        time: UnixNanos(micros * 1_000),
         price,
         amount,
         buy: side == "buy",
@@ -124,7 +124,7 @@ fn a_bad_row_costs_its_block_only_and_is_reported_by_its_line() {
     let (trades, whole, report) = read(&text, true);
     assert_eq!(trades.len(), 39_999);
     assert!(
-        trades.iter().map(|trade| trade.time / 1_000 - DAY * 1_000_000).eq((0..40_000).filter(|row| *row != 30_000))
+        trades.iter().map(|trade| trade.time.0 / 1_000 - DAY * 1_000_000).eq((0..40_000).filter(|row| *row != 30_000))
     );
     assert_eq!(problem_lines(&report), [(30_002, "price")]);
     // All but one of its blocks of 256 KiB.

@@ -118,7 +118,7 @@ const SHARED: Row = (NIGHT - 1, "buy", "100", "2");
 const OTHERS: Row = (NIGHT + 2, "sell", "101", "4");
 const MORE: Row = (20, "sell", "99", "8");
 
-/// What answers tell whenever the ingest asks whether to go on, and in the end.
+/// Volumes answered at each call of `keep_going`, and at the end.
 fn volumes_meanwhile(place: &PartitionPath) -> Vec<f64> {
     let seen = RefCell::new(Vec::new());
     let look = || {

@@ -1,7 +1,7 @@
 //! An option chain → implied volatility at the money and 25-delta skew at constant maturities.
 //!
-//! The state is the last quote of each option. A reading at a moment uses the quotes of the [`FRESH`] time before it, and
-//! of each only the mark volatility, the delta and the price of the underlying future that came with it.
+//! The state is the last quote of each option. A reading at a moment uses the quotes of the last [`FRESH`] seconds: mark
+//! volatility, delta and the price of the underlying future in the same row.
 //!
 //! **Each expiry by itself.** The forward is the underlying price of the newest quote of the expiry. At each strike the
 //! out-of-the-money option counts (the put below the forward, the call at or above it), or the other if that has
@@ -12,8 +12,8 @@
 //!
 //! **Between expiries** total variance (volatility² × time) is linear in time from the last expiry with a value at or
 //! before the tenor to the first at or after it. Volatility in between is thus free of calendar arbitrage whenever the two
-//! expiries are. Each wing is interpolated to the tenor separately, then the skew is put less call. Where expiries do
-//! not enclose a tenor it has no reading.
+//! expiries are. Each wing is interpolated to the tenor separately, then the skew is put less call. A tenor that expiries
+//! do not enclose has no reading.
 
 mod quote;
 mod smile;
@@ -29,14 +29,14 @@ use self::smile::{Smile, Strike};
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixNanos};
 use crate::protocol::discovery::TENORS;
 
-/// How long a quote counts, seconds. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
+/// Seconds for which a quote counts. Venues quote each option anew whenever the underlying moves, and dumps thinned out to
 /// one quote an hour still make a chain.
 pub(in crate::market) const FRESH: i64 = 3_600;
 
 /// Constant maturities in seconds, in the order of [`TENORS`].
 const MATURITIES: [i64; TENORS.len()] = [7 * DAY, 30 * DAY, 60 * DAY, 90 * DAY];
 
-/// Which option: by expiry, then by strike, then calls before puts.
+/// Identity of an option, ordered by expiry, then by strike, then calls before puts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::market) struct Contract {
     expiry: UnixNanos,

@@ -18,7 +18,7 @@ pub(in crate::market) struct Strike {
 pub(in crate::market) struct Smile {
     /// At the forward.
     pub(in crate::market) at_the_money: Option<f64>,
-    /// Of the put with a delta of −0.25 and of the call with 0.25.
+    /// Volatility of the put with a delta of −0.25, and of the call with 0.25.
     pub(in crate::market) wings: Option<(f64, f64)>,
 }
 

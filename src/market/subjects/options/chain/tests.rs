@@ -91,7 +91,7 @@ fn a_quote_counts_for_an_hour_and_not_before_it_came() {
     let mut one = chain(&[(7, &NEAR)]);
     assert!(one.readings(UnixNanos(AT - 1))[0].volatility.is_nan());
     let seven = |chain: &OptionChain, at: i64| {
-        // The same quotes of an expiry that is a week away at any moment.
+        // Quotes of an expiry that is always a week away.
         let moved: Vec<(Contract, Quote)> = chain
             .quotes
             .iter()
@@ -115,7 +115,7 @@ fn the_newest_quote_counts_and_the_later_of_two_at_one_time() {
     assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 52.0);
     one.take(money, quote(53.0, 0.5));
     assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 53.0);
-    // What is unknown of a quote is left out, the rest of it counts.
+    // Unknown values of a quote are left out, the rest of it counts.
     one.take(money, Quote { delta: f64::NAN, forward: f64::NAN, ..quote(57.0, 0.0) });
     assert_eq!(one.readings(UnixNanos(AT))[0].volatility, 57.0);
 }

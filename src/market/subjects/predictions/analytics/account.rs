@@ -21,10 +21,9 @@ pub(in crate::market) struct WalletAccount {
 /// Adds up a wallet's positions, in the order of `/positions`, so that a client that adds its rows gets exactly the
 /// same sums.
 ///
-/// Sizes count in outcome tokens: the total is what is held and what was realized; the value of the closed positions is
-/// their realized size, as in the recorded answers, and the value of the open ones what they still hold. The return is
-/// the realized profit over what the realized tokens had cost, in percent. The present price of a token is unknown,
-/// so there is no unrealized profit.
+/// Sizes are in outcome tokens: the total is held plus realized; the value of closed positions is their realized size, as in
+/// the recorded answers, and the value of open ones their held size. The return is the realized profit over the cost of the
+/// realized tokens, in percent. The present price of a token is unknown, so there is no unrealized profit.
 pub(in crate::market) fn account(table: &PositionTable, wallet: usize) -> WalletAccount {
     let mut account = WalletAccount::default();
     let profile = &mut account.profile;

@@ -13,25 +13,28 @@ const FIRST: i64 = 2_025;
 /// Keeps the hashes of the prediction venue apart from those of the other markets.
 const VENUE: u64 = 0x5052_4544;
 
-/// What comes true, on the first outcome.
+/// Rule that decides whether the first outcome comes true. `Time` is a second, or in the table a day of the year.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) enum Truth {
-    /// This.
+pub(in crate::market) enum Truth<Time> {
+    /// The given answer.
     Fixed(bool),
-    /// Whether the coin of this ticker trades above a price in the Unix seconds from the first up to the second.
-    Above(&'static str, f64, i64, i64),
-    /// Whether a coin trades higher in the Unix seconds from the first up to the second than in all the time before.
-    NewHigh(&'static str, i64, i64),
-    /// Whether the price of a coin is higher at the second Unix second than at the first.
-    Rises(&'static str, i64, i64),
-    /// Whether a coin gains on Bitcoin between the Unix seconds.
-    Gains(&'static str, i64, i64),
+    /// Whether a coin, by its ticker, trades above a price in `[first, second)`.
+    Above(&'static str, f64, Time, Time),
+    /// Whether a coin trades higher in `[first, second)` than ever before.
+    NewHigh(&'static str, Time, Time),
+    /// Whether the price of a coin is higher at the second time than at the first.
+    Rises(&'static str, Time, Time),
+    /// Whether a coin gains on Bitcoin between the two times.
+    Gains(&'static str, Time, Time),
 }
 
+/// Days after 1 January.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct DayOfYear(i64);
+
 /// A question: event, title, first outcome, second outcome, category, sub-category, days of opening and end after
-/// 1 January of its year, odds of the first outcome at the opening, and what comes true. The times of a price are days
-/// after that 1 January as well. What is fixed holds in the first year; where nothing is, and in the other years, a draw by
-/// the odds decides.
+/// 1 January of its year, odds of the first outcome at the opening, and the rule that decides it. A fixed answer holds in
+/// the first year only; in other years, and without a rule, a random draw by the odds decides.
 struct DemoQuestion(
     &'static str,
     &'static str,
@@ -39,7 +42,7 @@ struct DemoQuestion(
     (&'static str, &'static str),
     (i64, i64),
     f64,
-    Option<Truth>,
+    Option<Truth<DayOfYear>>,
 );
 
 const YES_NO: [&str; 2] = ["Yes", "No"];
@@ -64,7 +67,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.41,
-        Some(Truth::Above("BTC", 120e3, 0, 364)),
+        Some(Truth::Above("BTC", 120e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-top-2025",
@@ -73,7 +76,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.22,
-        Some(Truth::Above("BTC", 150e3, 0, 364)),
+        Some(Truth::Above("BTC", 150e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-top-2025",
@@ -82,7 +85,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (0, 364),
         0.07,
-        Some(Truth::Above("BTC", 200e3, 0, 364)),
+        Some(Truth::Above("BTC", 200e3, DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "btc-june",
@@ -91,7 +94,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (150, 181),
         0.53,
-        Some(Truth::Rises("BTC", 151, 181)),
+        Some(Truth::Rises("BTC", DayOfYear(151), DayOfYear(181))),
     ),
     DemoQuestion(
         "btc-high-2026",
@@ -100,7 +103,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         BITCOIN,
         (300, 729),
         0.58,
-        Some(Truth::NewHigh("BTC", 365, 729)),
+        Some(Truth::NewHigh("BTC", DayOfYear(365), DayOfYear(729))),
     ),
     DemoQuestion(
         "eth-upgrade",
@@ -118,7 +121,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         ETHEREUM,
         (5, 364),
         0.37,
-        Some(Truth::Gains("ETH", 0, 364)),
+        Some(Truth::Gains("ETH", DayOfYear(0), DayOfYear(364))),
     ),
     DemoQuestion(
         "eth-top-2026",
@@ -127,7 +130,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
         ETHEREUM,
         (310, 729),
         0.24,
-        Some(Truth::Above("ETH", 8e3, 365, 729)),
+        Some(Truth::Above("ETH", 8e3, DayOfYear(365), DayOfYear(729))),
     ),
     DemoQuestion(
         "rates-march",
@@ -240,7 +243,7 @@ const QUESTIONS: [DemoQuestion; 25] = [
 const SPORTS: [(&str, &str, f64); 3] =
     [("cup-final", "totals", 2.5), ("league-2026", "futures", f64::NAN), ("clay-open", "moneyline", f64::NAN)];
 
-/// What the demo knows of a prediction market beside what it shows.
+/// Hidden parameters of a prediction market.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::market) struct EventTraits {
     /// Place of the year that it is asked in.
@@ -251,8 +254,8 @@ pub(in crate::market) struct EventTraits {
     pub(in crate::market) ends: UnixSecond,
     /// Odds of the first outcome at the opening.
     pub(in crate::market) odds: f64,
-    /// What comes true.
-    pub(in crate::market) truth: Truth,
+    /// Decides which outcome comes true.
+    pub(in crate::market) truth: Truth<UnixSecond>,
     /// Distinguishes the tape of the market from others. It keeps their hashes apart from those of the questions.
     pub(in crate::market) tape: u64,
 }
@@ -265,7 +268,7 @@ pub(in crate::market) struct PredictionEvents {
     pub(in crate::market) traits: Vec<EventTraits>,
     /// The two outcomes of each market, one after the other; what they pay is not in them.
     pub(in crate::market) outcomes: Vec<OutcomeToken>,
-    /// What only the venue knows of a market: of sports.
+    /// Figures of sports markets; `None` for all others.
     pub(in crate::market) figures: Vec<Option<PredictionFigures>>,
 }
 
@@ -294,20 +297,20 @@ impl PredictionEvents {
                 category: (*category).to_owned(),
                 sub_category: (*sub_category).to_owned(),
             });
-            let second = |day_of_year: i64| UnixDay(YEARS[year] + day_of_year).second();
+            let second = |day: DayOfYear| UnixDay(YEARS[year] + day.0).second();
             let truth = match *truth {
                 Some(Truth::Fixed(first)) if year == 0 => Truth::Fixed(first),
                 None | Some(Truth::Fixed(_)) => Truth::Fixed(uniform(hash(3)) < *odds),
-                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from).0, second(to).0),
-                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from).0, second(to).0),
-                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from).0, second(to).0),
-                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from).0, second(to).0),
+                Some(Truth::Above(coin, price, from, to)) => Truth::Above(coin, price, second(from), second(to)),
+                Some(Truth::NewHigh(coin, from, to)) => Truth::NewHigh(coin, second(from), second(to)),
+                Some(Truth::Rises(coin, from, to)) => Truth::Rises(coin, second(from), second(to)),
+                Some(Truth::Gains(coin, from, to)) => Truth::Gains(coin, second(from), second(to)),
             };
             let tape = place(&[seed, ODDS, asked]);
             all.traits.push(EventTraits {
                 year,
-                opened: second(*opened),
-                ends: second(*ends),
+                opened: second(DayOfYear(*opened)),
+                ends: second(DayOfYear(*ends)),
                 odds: *odds,
                 truth,
                 tape,
@@ -337,7 +340,7 @@ fn in_year(text: &str, year: usize, before: &str, after: &str) -> String {
     if dated == text { format!("{text}{before}{}{after}", FIRST + year as i64) } else { dated }
 }
 
-/// What is given of a sports market; the rest is computed.
+/// Figures of a sports market that are given; the rest is computed.
 fn of_sports(kind: &str, line: f64) -> PredictionFigures {
     let unknown = f64::NAN;
     PredictionFigures {

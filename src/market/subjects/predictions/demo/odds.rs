@@ -1,4 +1,4 @@
-//! What the demo's prediction markets trade at: from the odds of the opening to what came true.
+//! Prices of the demo's prediction markets: from the odds of the opening to the outcome.
 
 use super::events::EventTraits;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond};
@@ -8,7 +8,7 @@ use crate::market::raw::PredictionState;
 const DAY: f64 = SECONDS_PER_DAY as f64;
 /// Prices of an open market are multiples of this, and at least one away from 0 and 1.
 pub(in crate::market) const TICK: f64 = 0.001;
-/// How sure the market is at the end, as a logarithm of odds: 0.999 or 0.001.
+/// Logarithm of the odds at the end: a price of 0.999 or 0.001.
 const SURE: f64 = 7.0;
 
 /// The state of a market at a second, with the price of its last trade up to then; `None` before its opening.
@@ -26,10 +26,9 @@ pub(in crate::market) fn state(
     })
 }
 
-/// What the first outcome of an open market is worth at a second; `first` says whether it comes true.
+/// Price of the first outcome of an open market at a second; `first` says whether it comes true.
 ///
-/// Noise moves the logarithm of the odds. The nearer the end, the less of it is left and the harder the outcome pulls, until
-/// nobody doubts it.
+/// Noise moves the logarithm of the odds. Towards the end the noise fades, and the price approaches the outcome.
 pub(in crate::market) fn quote(event: &EventTraits, first: bool, at: UnixSecond) -> f64 {
     let moved = |salt: u64, days: f64| {
         let noise = |second: UnixSecond| smooth(event.tape ^ salt, second.0 as f64 / DAY / days);

@@ -11,9 +11,9 @@ const WALLETS: usize = 500;
 const POSITIONS: usize = 10_000;
 /// Keeps the hashes of the wallets apart from those of the markets.
 const TRADERS: u64 = 0x5741_4c4c;
-/// One wallet in so many gets its tokens by transfer and merges them, as arbitrageurs do: no entry price, exit near ½.
+/// One of this many wallets gets its tokens by transfer and merges them, as arbitrageurs do: no entry price, exit near ½.
 const MERGING: u64 = 40;
-/// One wallet in so many is a whale.
+/// One of this many wallets is a whale.
 const WHALES: u64 = 60;
 
 /// A wallet's habits.
@@ -28,9 +28,9 @@ struct Trader {
 }
 
 /// Random numbers of one position, one after the other.
-struct Draw(u64);
+struct RandomDraws(u64);
 
-impl Draw {
+impl RandomDraws {
     fn next(&mut self) -> u64 {
         self.0 = mix(self.0);
         self.0
@@ -49,16 +49,16 @@ impl Draw {
         (1.1 * self.normal().abs()).exp() as i64
     }
 
-    /// A count of an event that is rare.
+    /// A count of a rare event.
     fn rare(&mut self, chance: f64) -> i64 {
         if self.uniform() < chance { self.count() } else { 0 }
     }
 }
 
-/// What ends a position, or a part of it.
+/// Sale, merge or redemption that ends a position, or a part of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Exit {
-    /// When.
+pub(in crate::market) struct PositionExit {
+    /// Time of the exit.
     pub(in crate::market) at: UnixSecond,
     /// Tokens sold, merged or redeemed.
     pub(in crate::market) size: f64,
@@ -70,7 +70,7 @@ pub(in crate::market) struct Exit {
 
 /// A wallet's position in an outcome from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::market) struct Life {
+pub(in crate::market) struct PositionHistory {
     pub(in crate::market) wallet: usize,
     pub(in crate::market) outcome: usize,
     /// Tokens.
@@ -81,11 +81,11 @@ pub(in crate::market) struct Life {
     pub(in crate::market) entered: UnixSecond,
     /// Events of the entry.
     pub(in crate::market) counts: PositionCounts,
-    /// What is not sold or redeemed is held for good.
-    pub(in crate::market) exit: Option<Exit>,
+    /// The exit. Tokens that it does not cover are never sold.
+    pub(in crate::market) exit: Option<PositionExit>,
 }
 
-impl Life {
+impl PositionHistory {
     /// The position as of a second; `None` before it is entered.
     fn position(&self, now: UnixSecond) -> Option<Position> {
         if self.entered > now {
@@ -128,33 +128,33 @@ impl Life {
 pub(in crate::market) struct Traders(Vec<Trader>);
 
 impl Traders {
-    /// Five hundred of them.
     pub(in crate::market) fn new(seed: u64) -> Self {
         Self((0..WALLETS as u64).map(|wallet| trader(place(&[seed, TRADERS, wallet]))).collect())
     }
 
     /// The positions that the wallets ever take in the markets of a year. `first` says whether the first outcome of a market
     /// comes true.
-    pub(in crate::market) fn lives(
+    pub(in crate::market) fn histories(
         &self,
         events: &PredictionEvents,
         year: usize,
         first: impl Fn(usize) -> bool,
-    ) -> Vec<Life> {
+    ) -> Vec<PositionHistory> {
         let of_year = |outcome: &usize| events.traits[events.outcomes[*outcome].event].year == year;
         let outcomes: Vec<usize> = (0..events.outcomes.len()).filter(of_year).collect();
-        let mut lives = Vec::with_capacity(POSITIONS);
+        let mut histories = Vec::with_capacity(POSITIONS);
         for (wallet, many) in spread(&self.0, year, outcomes.len()).into_iter().enumerate() {
             for outcome in choose(&self.0[wallet], &outcomes, many) {
                 let place = events.outcomes[outcome].event;
                 let (event, side, first) = (&events.traits[place], outcome % 2, first(place));
                 let price =
                     |at: UnixSecond| if side == 0 { quote(event, first, at) } else { 1.0 - quote(event, first, at) };
-                let life = life(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
-                lives.push(Life { wallet, ..life });
+                let history =
+                    history(&self.0[wallet], outcome, event, f64::from(u8::from(first == (side == 0))), price);
+                histories.push(PositionHistory { wallet, ..history });
             }
         }
-        lives
+        histories
     }
 }
 
@@ -162,7 +162,7 @@ impl Traders {
 pub(in crate::market) fn table<'a>(
     traders: &Traders,
     events: &PredictionEvents,
-    lives: impl Iterator<Item = &'a Life>,
+    histories: impl Iterator<Item = &'a PositionHistory>,
     now: UnixSecond,
     first: impl Fn(usize) -> bool,
 ) -> PositionTable {
@@ -174,7 +174,7 @@ pub(in crate::market) fn table<'a>(
     };
     let wallets = traders.0.iter().map(|trader| hexadecimal(trader.seed, 40)).collect();
     let outcomes = events.outcomes[..2 * opened].iter().enumerate().map(outcome).collect();
-    let positions = lives.filter_map(|life| life.position(now)).collect();
+    let positions = histories.filter_map(|history| history.position(now)).collect();
     PositionTable::new(wallets, events.events[..opened].to_vec(), outcomes, positions)
 }
 
@@ -188,8 +188,7 @@ fn trader(seed: u64) -> Trader {
     }
 }
 
-/// How many positions each wallet takes in a year: few for most, never more than there are outcomes, all of them together
-/// [`POSITIONS`].
+/// Number of positions of each wallet in a year: few for most, never more than there are outcomes, [`POSITIONS`] in total.
 fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
     let most = outcomes as f64 - 4.0;
     let mut counts: Vec<usize> = traders
@@ -197,7 +196,7 @@ fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
         .map(|trader| 4 + (most * uniform(place(&[trader.seed, 5, year as u64])).powi(2)) as usize)
         .collect();
     let mut total: usize = counts.iter().sum();
-    // The law is right on average; what is missing or too much is shared out one by one.
+    // The law is right on average; the difference to the total is shared out one by one.
     for turn in 0.. {
         let count = &mut counts[turn % traders.len()];
         if total < POSITIONS && *count < outcomes {
@@ -213,7 +212,7 @@ fn spread(traders: &[Trader], year: usize, outcomes: usize) -> Vec<usize> {
     counts
 }
 
-/// Those of the outcomes that a wallet trades, in the order of the markets.
+/// Chooses the outcomes that a wallet trades, in the order of the markets.
 fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
     let mut order = outcomes.to_vec();
     order.sort_by_cached_key(|&outcome| place(&[trader.seed, 6, outcome as u64]));
@@ -224,8 +223,14 @@ fn choose(trader: &Trader, outcomes: &[usize], many: usize) -> Vec<usize> {
 
 /// A wallet's position in an outcome that pays `paid`; the caller fills in whose. `price` is that of the outcome at a
 /// second: wallets buy and sell on the market's tape.
-fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: impl Fn(UnixSecond) -> f64) -> Life {
-    let mut draw = Draw(place(&[trader.seed, 7, outcome as u64]));
+fn history(
+    trader: &Trader,
+    outcome: usize,
+    event: &EventTraits,
+    paid: f64,
+    price: impl Fn(UnixSecond) -> f64,
+) -> PositionHistory {
+    let mut draw = RandomDraws(place(&[trader.seed, 7, outcome as u64]));
     let size = micro(1.0 + trader.scale * draw.normal().exp());
     let length = (event.ends.0 - event.opened.0) as f64;
     let mut chance = || UnixSecond(event.opened.0 + (length * 0.8 * draw.uniform()) as i64);
@@ -241,8 +246,8 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
         let merge =
             PositionCounts { merge: 3 * draw.count(), transfer_out: draw.rare(0.6), ..PositionCounts::default() };
         let counts = PositionCounts { transfer_in: 5 * draw.count(), ..PositionCounts::default() };
-        let exit = Some(Exit { at, size, price, counts: merge });
-        return Life { wallet, outcome, size, avg_price: 0.0, entered, counts, exit };
+        let exit = Some(PositionExit { at, size, price, counts: merge });
+        return PositionHistory { wallet, outcome, size, avg_price: 0.0, entered, counts, exit };
     }
     let avg_price = micro(size * price(entered)) / size;
     let counts = PositionCounts {
@@ -258,7 +263,7 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
     let (sold_at, part) = (UnixSecond(entered.0 + (left * draw.uniform()) as i64), draw.uniform());
     let exit = if fate < 0.5 {
         // Redeemed within a day of the end.
-        Some(Exit {
+        Some(PositionExit {
             at: UnixSecond(event.ends.0 + (part * SECONDS_PER_DAY as f64) as i64),
             size,
             price: paid,
@@ -267,11 +272,11 @@ fn life(trader: &Trader, outcome: usize, event: &EventTraits, paid: f64, price: 
     } else if fate < 0.93 {
         let size = if fate < 0.85 { size } else { micro(size * (0.1 + 0.8 * part)) };
         let counts = PositionCounts { sell: draw.count(), merge: draw.rare(0.05), ..PositionCounts::default() };
-        Some(Exit { at: sold_at, size, price: micro(size * price(sold_at)) / size, counts })
+        Some(PositionExit { at: sold_at, size, price: micro(size * price(sold_at)) / size, counts })
     } else {
         None // Nobody redeems these: they are still held when the market is over.
     };
-    Life { wallet, outcome, size, avg_price, entered, counts, exit }
+    PositionHistory { wallet, outcome, size, avg_price, entered, counts, exit }
 }
 
 /// Rounded to a millionth: the venue's tokens and dollars have six decimals.
@@ -291,30 +296,34 @@ mod tests {
         place.is_multiple_of(3)
     }
 
-    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<Life>) {
+    fn year(seed: u64, year: usize) -> (Traders, PredictionEvents, Vec<PositionHistory>) {
         let (traders, events) = (Traders::new(seed), PredictionEvents::new(seed));
-        let lives = traders.lives(&events, year, first);
-        (traders, events, lives)
+        let histories = traders.histories(&events, year, first);
+        (traders, events, histories)
     }
 
     fn table_at(seed: u64, now: i64) -> PositionTable {
-        let (traders, events, lives) = year(seed, 0);
-        table(&traders, &events, lives.iter(), UnixSecond(now), first)
+        let (traders, events, histories) = year(seed, 0);
+        table(&traders, &events, histories.iter(), UnixSecond(now), first)
     }
 
     #[test]
     fn every_year_has_its_positions_and_they_are_the_same_every_time() {
-        let (_, events, lives) = year(0, 0);
+        let (_, events, histories) = year(0, 0);
         assert_eq!(events.traits.iter().filter(|event| event.year == 0).count(), 25);
         for (seed, of) in [(0, 0), (0, 3), (1, 0)] {
-            let (_, _, lives) = year(seed, of);
-            assert_eq!(lives.len(), 10_000);
-            let pairs: HashSet<_> = lives.iter().map(|life| (life.wallet, life.outcome)).collect();
+            let (_, _, histories) = year(seed, of);
+            assert_eq!(histories.len(), 10_000);
+            let pairs: HashSet<_> = histories.iter().map(|history| (history.wallet, history.outcome)).collect();
             assert_eq!(pairs.len(), 10_000, "one position for each wallet and outcome");
-            assert_eq!(lives.iter().map(|life| life.wallet).collect::<HashSet<_>>().len(), 500, "every wallet trades");
+            assert_eq!(
+                histories.iter().map(|history| history.wallet).collect::<HashSet<_>>().len(),
+                500,
+                "every wallet trades"
+            );
         }
-        assert_eq!(lives, year(0, 0).2);
-        assert_ne!(lives[0], year(1, 0).2[0]);
+        assert_eq!(histories, year(0, 0).2);
+        assert_ne!(histories[0], year(1, 0).2[0]);
         assert_ne!(table_at(0, NEW_YEAR).wallets()[0], table_at(1, NEW_YEAR).wallets()[0]);
     }
 

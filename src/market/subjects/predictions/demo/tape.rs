@@ -1,14 +1,14 @@
 //! The trades of the demo's prediction markets, in the first outcome of each question, around its odds.
 //!
-//! A day's trades are those of the tracked wallets, at their times and for their sizes, and those of others, which sum
-//! to the rest of the day's turnover exactly; so the volume of a whole day is known without computing its trades. A
-//! market trades from its opening to its end and never after.
+//! A day has the trades of tracked wallets, at their times and for their sizes, and trades of others, which sum exactly to
+//! the rest of the day's turnover. So the volume of a whole day is known without computing its trades. A market trades only
+//! from its opening to its end.
 
 use std::sync::Arc;
 
 use super::events::EventTraits;
 use super::odds::{TICK, quote};
-use super::positions::Life;
+use super::positions::PositionHistory;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
@@ -17,7 +17,7 @@ use crate::market::raw::{Bar, Book, OhlcBar, PriceLevel, RawData, Ticker, Ticker
 
 /// Cached days of trades: about 30 MB.
 const KEPT_DAYS: usize = 1_500;
-/// Amounts are multiples of one part in so many of a token.
+/// Parts of a token; amounts are multiples of one part.
 const PARTS: f64 = 100.0;
 /// Decimals of a price.
 const DECIMALS: i32 = 3;
@@ -27,7 +27,7 @@ pub(in crate::market) struct Tape {
     event: EventTraits,
     /// Whether the first outcome comes true.
     first: bool,
-    /// What tracked wallets bought and sold, by time.
+    /// Trades of tracked wallets, by time.
     fills: Vec<Trade>,
     /// Tokens of the first and of the second outcome that tracked wallets hold from a second on, by time.
     held: Vec<(UnixSecond, [f64; 2])>,
@@ -39,20 +39,20 @@ impl Tape {
     pub(in crate::market) fn new<'a>(
         event: EventTraits,
         first: bool,
-        lives: impl Iterator<Item = (usize, &'a Life)>,
+        histories: impl Iterator<Item = (usize, &'a PositionHistory)>,
     ) -> Self {
         let (mut fills, mut changes) = (Vec::new(), Vec::new());
-        for (side, life) in lives {
+        for (side, history) in histories {
             // Buying the second outcome is selling the first.
             let mut fill = |at: UnixSecond, amount: f64, bought: bool| {
                 let price = quote(&event, first, at);
-                fills.push(Trade { time: at.nanos().0, price, amount, buy: bought == (side == 0) });
+                fills.push(Trade { time: at.nanos(), price, amount, buy: bought == (side == 0) });
             };
-            if life.counts.buy > 0 {
-                fill(life.entered, life.size, true);
+            if history.counts.buy > 0 {
+                fill(history.entered, history.size, true);
             }
-            changes.push((life.entered, side, life.size));
-            if let Some(exit) = &life.exit {
+            changes.push((history.entered, side, history.size));
+            if let Some(exit) = &history.exit {
                 if exit.counts.sell > 0 {
                     fill(exit.at, exit.size, false);
                 }
@@ -80,7 +80,7 @@ impl Tape {
         window.and(Window { from: self.event.opened.0, to: self.event.ends.0 })
     }
 
-    /// The same, as far as it has begun at `now`.
+    /// The open part of a window that has begun at `now`.
     fn begun(&self, window: Window, now: UnixNanos) -> Window {
         self.open(Window { to: window.to.min(now.second().0.saturating_add(1)), ..window })
     }
@@ -91,9 +91,9 @@ impl Tape {
     }
 
     fn make(&self, day: UnixDay) -> Vec<Trade> {
-        let begin = day.nanos().0;
-        let of_day = |time: i64| self.fills.partition_point(|fill| fill.time < time);
-        let mut trades = self.fills[of_day(begin)..of_day(begin + DAY * SECOND)].to_vec();
+        let begin = day.nanos();
+        let of_day = |time: UnixNanos| self.fills.partition_point(|fill| fill.time < time);
+        let mut trades = self.fills[of_day(begin)..of_day(day.next().nanos())].to_vec();
         let seed = place(&[self.event.tape, 1, day.0 as u64]);
         let count = 220 + (seed % 300) as i64;
         let spacing = DAY * SECOND / count;
@@ -108,14 +108,14 @@ impl Tape {
             let offset = trade * spacing + (uniform(lot) * spacing as f64) as i64;
             // A market opens with a trade, so that it always has a last price.
             let opens = trade == 0 && day.second() == self.event.opened;
-            let time = if opens { begin } else { begin + offset / 1_000_000 * 1_000_000 };
+            let time = if opens { begin } else { UnixNanos(begin.0 + offset / 1_000_000 * 1_000_000) };
             let part = if trade + 1 == count {
                 spare - shared
             } else {
                 ((spare as f64 * weight(trade) / whole) as i64).min(spare - shared)
             };
             shared += part;
-            trades.push(self.trade(UnixNanos(time), (1 + part) as f64 / PARTS, mix(lot ^ 2)));
+            trades.push(self.trade(time, (1 + part) as f64 / PARTS, mix(lot ^ 2)));
         }
         // Stable: tracked wallets come first.
         trades.sort_by_key(|trade| trade.time);
@@ -131,10 +131,10 @@ impl Tape {
         let buy = uniform(lot) < 0.5 + (10.0 * drift).clamp(-0.3, 0.3);
         let paid = if mix(lot).is_multiple_of(3) { TICK } else { 0.0 };
         let price = round(if buy { middle + paid } else { middle - paid }, DECIMALS);
-        Trade { time: time.0, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
+        Trade { time, price: price.clamp(TICK, 1.0 - TICK), amount, buy }
     }
 
-    /// What wallets that are not tracked trade on a day, in parts of a token.
+    /// Turnover of the wallets that are not tracked on a day, in parts of a token.
     fn turnover(&self, day: UnixDay) -> i64 {
         let usual = 9.0 + 1.1 * normal(place(&[self.event.tape, 2]));
         let mood = 0.7 * smooth(place(&[self.event.tape, 3]), day.0 as f64 / 6.0);
@@ -154,8 +154,8 @@ impl Tape {
         let times = window.nanos();
         for day in window.from.div_euclid(DAY)..=(window.to - 1).div_euclid(DAY) {
             let trades = self.day(UnixDay(day));
-            let begin = trades.partition_point(|trade| trade.time < times.start.0);
-            let within = |trade: &&Trade| trade.time < times.end.0 && trade.time <= now.0;
+            let begin = trades.partition_point(|trade| trade.time < times.start);
+            let within = |trade: &&Trade| trade.time < times.end && trade.time <= now;
             trades[begin..].iter().take_while(within).for_each(&mut *visit);
         }
     }
@@ -164,9 +164,9 @@ impl Tape {
     pub(in crate::market) fn bars(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Bar)) {
         let mut bar: Option<Bar> = None;
         self.trades(minutes_within(window), now, &mut |trade| {
-            let start = UnixNanos(trade.time).minute().second();
+            let start = trade.time.minute().second();
             match &mut bar {
-                Some(bar) if bar.start == start.0 => bar.add(trade),
+                Some(bar) if bar.start == start => bar.add(trade),
                 _ => {
                     if let Some(done) = bar.replace(Bar::of(start, trade)) {
                         visit(&done);
@@ -210,7 +210,7 @@ impl Tape {
         }
         let today = (end - 1).div_euclid(DAY);
         let others: i64 = (opened.div_euclid(DAY)..today).map(|day| self.turnover(UnixDay(day))).sum();
-        let fills = self.fills.iter().take_while(|fill| fill.time < today * DAY * SECOND);
+        let fills = self.fills.iter().take_while(|fill| fill.time < UnixDay(today).nanos());
         let mut volume = others as f64 / PARTS + fills.map(|fill| fill.amount).sum::<f64>();
         self.trades(Window { from: today * DAY, to: end }, UnixSecond(end).nanos().plus(-1), &mut |trade| {
             volume += trade.amount;
@@ -240,14 +240,14 @@ impl Tape {
     }
 
     /// Visits the readings of open interest with a time in a window, none after `now`: one at the start of each minute
-    /// and one at each change. The price is what values the tokens of both outcomes together.
+    /// and one at each change. The price values the tokens of both outcomes together.
     pub(in crate::market) fn readings(&self, window: Window, now: UnixNanos, visit: &mut dyn FnMut(&Ticker)) {
         let Window { from, to } = self.begun(window, now);
         let mut reading = |at: UnixSecond, held: [f64; 2]| {
             let (first, tokens) = (self.quote(at), held[0] + held[1]);
             let worth = held[0] * first + held[1] * (1.0 - first);
             visit(&Ticker {
-                time: at.nanos().0,
+                time: at.nanos(),
                 funding_rate: f64::NAN,
                 predicted_rate: f64::NAN,
                 open_interest: tokens,
@@ -273,8 +273,8 @@ impl Tape {
         }
     }
 
-    /// Visits the bars of a field with a start in a window. Only open interest has any: in tokens of both outcomes, or
-    /// what they are worth.
+    /// Visits the bars of a field with a start in a window. Only open interest has bars: in tokens of both outcomes,
+    /// or as their worth.
     pub(in crate::market) fn ticker_bars(
         &self,
         field: TickerField,

@@ -1,10 +1,10 @@
-//! The demo's prediction venue: what comes true, the tapes of its markets, and the positions as of a moment.
+//! The demo's prediction venue: outcomes, the tapes of its markets, and the positions as of a moment.
 
 use std::sync::{Arc, OnceLock};
 
 use super::events::{PredictionEvents, Truth, years};
 use super::odds;
-use super::positions::{self, Life, Traders};
+use super::positions::{self, PositionHistory, Traders};
 use super::tape::Tape;
 use crate::clock::{UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
@@ -15,21 +15,21 @@ use crate::market::raw::{
 };
 use crate::market::subjects::trades::demo::CoinTrades;
 
-/// Tables of positions kept for the next question: about 5 MB each.
+/// Cached tables of positions: about 5 MB each.
 const KEPT_TABLES: usize = 4;
-/// The venue by whose trades a question about a price is decided.
+/// The venue whose trades decide questions about prices.
 const DECIDING: &str = "BINANCE";
 
-/// What the demo's prediction venue is made of. All but the events is made when it is first asked for.
+/// The demo's prediction venue. All but the events is computed at first use.
 pub(in crate::market) struct DemoPredictionVenue {
     events: PredictionEvents,
-    /// What the questions about prices are decided by.
+    /// Trades of the coins, which decide the questions about prices.
     trades: Arc<CoinTrades>,
     traders: Traders,
     /// Whether the first outcome of a market comes true.
     first: Vec<OnceLock<bool>>,
     /// The positions that are ever taken in a year's markets.
-    lives: Vec<OnceLock<Vec<Life>>>,
+    histories: Vec<OnceLock<Vec<PositionHistory>>>,
     tapes: Vec<OnceLock<Tape>>,
     /// Tables by how many events there had been.
     tables: Cache<usize, PositionTable>,
@@ -45,7 +45,7 @@ impl DemoPredictionVenue {
             trades,
             traders: Traders::new(seed),
             first: (0..markets).map(|_| OnceLock::new()).collect(),
-            lives: (0..years()).map(|_| OnceLock::new()).collect(),
+            histories: (0..years()).map(|_| OnceLock::new()).collect(),
             tapes: (0..markets).map(|_| OnceLock::new()).collect(),
             tables: Cache::new(KEPT_TABLES),
         }
@@ -74,30 +74,28 @@ impl DemoPredictionVenue {
     pub(in crate::market) fn tape(&self, event: usize) -> &Tape {
         self.tapes[event].get_or_init(|| {
             let traits = self.events.traits[event];
-            let lives = self.lives(traits.year).iter().filter(|life| life.outcome / 2 == event);
-            Tape::new(traits, self.comes_true(event), lives.map(|life| (life.outcome % 2, life)))
+            let histories = self.histories(traits.year).iter().filter(|history| history.outcome / 2 == event);
+            Tape::new(traits, self.comes_true(event), histories.map(|history| (history.outcome % 2, history)))
         })
     }
 
-    fn lives(&self, year: usize) -> &[Life] {
-        self.lives[year].get_or_init(|| self.traders.lives(&self.events, year, |event| self.comes_true(event)))
+    fn histories(&self, year: usize) -> &[PositionHistory] {
+        self.histories[year].get_or_init(|| self.traders.histories(&self.events, year, |event| self.comes_true(event)))
     }
 
-    /// Whether the first outcome of a prediction market comes true. What is asked of a price, the candles decide.
+    /// Whether the first outcome of a prediction market comes true. Candles decide the questions about prices.
     pub(in crate::market) fn comes_true(&self, event: usize) -> bool {
         *self.first[event].get_or_init(|| match self.events.traits[event].truth {
             Truth::Fixed(first) => first,
-            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window { from, to }),
+            Truth::Above(coin, price, from, to) => self.trades_above(coin, price, Window::between(from, to)),
             Truth::NewHigh(coin, from, to) => {
                 let before = self.coin_market(coin).and_then(|market| {
-                    self.trades.highest(market, None, Window { from: BEGIN, to: from }, UnixNanos(i64::MAX))
+                    self.trades.highest(market, None, Window::between(BEGIN, from), UnixNanos(i64::MAX))
                 });
-                before.is_some_and(|before| self.trades_above(coin, before, Window { from, to }))
+                before.is_some_and(|before| self.trades_above(coin, before, Window::between(from, to)))
             }
-            Truth::Rises(coin, from, to) => self.gain(coin, UnixSecond(from), UnixSecond(to)) > 1.0,
-            Truth::Gains(coin, from, to) => {
-                self.gain(coin, UnixSecond(from), UnixSecond(to)) > self.gain("BTC", UnixSecond(from), UnixSecond(to))
-            }
+            Truth::Rises(coin, from, to) => self.gain(coin, from, to) > 1.0,
+            Truth::Gains(coin, from, to) => self.gain(coin, from, to) > self.gain("BTC", from, to),
         })
     }
 
@@ -110,7 +108,7 @@ impl DemoPredictionVenue {
         self.coin_market(coin).and_then(highest).is_some()
     }
 
-    /// What a price of the coin is multiplied by between two seconds, from the last trade before each.
+    /// Ratio of the coin's prices at two seconds, from the last trade before each.
     fn gain(&self, coin: &str, from: UnixSecond, to: UnixSecond) -> f64 {
         let close =
             |market, at| self.trades.bar_before(market, at, UnixNanos(i64::MAX)).map_or(f64::NAN, |bar| bar.close);
@@ -123,13 +121,14 @@ impl PredictionFeed for DemoPredictionVenue {
         let now = now.second();
         let opened = self.events.traits.partition_point(|event| event.opened <= now);
         let last = self.events.traits[..opened].iter().map(|event| event.year).max();
-        let lives = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.lives(year));
-        let happened =
-            |life: &Life| usize::from(life.entered <= now) + usize::from(life.exit.is_some_and(|exit| exit.at <= now));
+        let histories = || (0..last.map_or(0, |year| year + 1)).flat_map(|year| self.histories(year));
+        let happened = |history: &PositionHistory| {
+            usize::from(history.entered <= now) + usize::from(history.exit.is_some_and(|exit| exit.at <= now))
+        };
         let ended = self.events.traits.iter().filter(|event| event.ends <= now).count();
-        let count = opened + ended + lives().map(happened).sum::<usize>();
+        let count = opened + ended + histories().map(happened).sum::<usize>();
         let first = |event| self.comes_true(event);
-        Some(self.tables.made(count, || positions::table(&self.traders, &self.events, lives(), now, first)))
+        Some(self.tables.made(count, || positions::table(&self.traders, &self.events, histories(), now, first)))
     }
 
     fn prediction(&self, event: usize, at: UnixSecond) -> Option<PredictionState> {

@@ -17,7 +17,7 @@ pub(in crate::market) struct Tape {
     feeds: Feeds,
 }
 
-/// What the markets of a tape have.
+/// Trades of the markets of a tape.
 struct TapeFeed {
     trades: Vec<Vec<Trade>>,
     ticks: Vec<f64>,
@@ -25,7 +25,7 @@ struct TapeFeed {
 
 /// A trade of a Unix second; a negative amount is sold.
 pub(in crate::market) fn trade(second: i64, price: f64, amount: f64) -> Trade {
-    Trade { time: second * SECOND, price, amount: amount.abs(), buy: amount > 0.0 }
+    Trade { time: UnixSecond(second).nanos(), price, amount: amount.abs(), buy: amount > 0.0 }
 }
 
 impl Tape {
@@ -82,10 +82,10 @@ impl TradeFeed for TapeFeed {
         now: UnixNanos,
         visit: &mut dyn FnMut(&Bar),
     ) -> Result<(), SourceError> {
-        let minute = |trade: &Trade| trade.time.div_euclid(60 * SECOND) * 60;
-        let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now.0).copied().collect();
+        let minute = |trade: &Trade| trade.time.minute().second();
+        let known: Vec<Trade> = self.trades[market].iter().filter(|trade| trade.time <= now).copied().collect();
         for part in known.chunk_by(|one, next| minute(one) == minute(next)) {
-            let mut bar = Bar::of(UnixSecond(minute(&part[0])), &part[0]);
+            let mut bar = Bar::of(minute(&part[0]), &part[0]);
             part[1..].iter().for_each(|trade| bar.add(trade));
             if window.contains(bar.start) {
                 visit(&bar);
@@ -107,7 +107,7 @@ impl TradeFeed for TapeFeed {
         now: UnixNanos,
         visit: &mut dyn FnMut(&Trade),
     ) -> Result<(), SourceError> {
-        let within = |trade: &&Trade| trade.time <= now.0 && window.contains(trade.time.div_euclid(SECOND));
+        let within = |trade: &&Trade| trade.time <= now && window.contains(trade.time.second());
         self.trades[market].iter().filter(within).for_each(visit);
         Ok(())
     }

@@ -15,7 +15,7 @@ type Level = (i64, Vec<i64>, f64, f64);
 /// The levels of one session, by asking every level about every block.
 fn plain(trades: &[Trade], start: i64, block: i64) -> Vec<Level> {
     let floor = |trade: &Trade| trade.price.floor() as i64;
-    let index = |trade: &Trade| (trade.time / SECOND - start) / block;
+    let index = |trade: &Trade| (trade.time.0 / SECOND - start) / block;
     let top = trades.iter().map(floor).max().unwrap_or(0);
     let mut levels = Vec::new();
     for level in 0..=top {
@@ -34,7 +34,7 @@ fn plain(trades: &[Trade], start: i64, block: i64) -> Vec<Level> {
     levels
 }
 
-/// The same of an answer's row.
+/// The levels in a row of an answer.
 fn answered(series: &Series, row: usize) -> Vec<Level> {
     let Some(Column::Rows(levels)) = series.column("levels") else { panic!("no levels") };
     let column = |name: &str| &levels.columns.iter().find(|(known, _)| known == name).unwrap().1;
@@ -70,10 +70,10 @@ proptest! {
         let tape = Tape::default().with("BTC", "USDT", 0.25, &trades);
         let series = market_profiles(&context(&tape, DataType::TpoAgg, &query, "DAY", 20 * 86_400), &[0]).unwrap();
 
-        let days: Vec<&[Trade]> = trades.chunk_by(|one, next| one.time / (86_400 * SECOND) == next.time / (86_400 * SECOND)).collect();
+        let days: Vec<&[Trade]> = trades.chunk_by(|one, next| one.time.0 / (86_400 * SECOND) == next.time.0 / (86_400 * SECOND)).collect();
         prop_assert_eq!(series.len(), days.len());
         for (row, day) in days.iter().enumerate() {
-            let start = day[0].time / SECOND / 86_400 * 86_400;
+            let start = day[0].time.0 / SECOND / 86_400 * 86_400;
             prop_assert_eq!(series.timestamps[row], start * SECOND);
             let levels = plain(day, start, i64::from(minutes) * 60);
             prop_assert_eq!(&answered(&series, row), &levels);

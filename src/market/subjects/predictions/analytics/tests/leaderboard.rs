@@ -15,7 +15,7 @@ fn board(query: &str) -> Vec<String> {
     rows.into_iter().map(|row| row.wallet_address).collect()
 }
 
-/// The same, by the definition: filter all profiles, order them, take a hundred.
+/// The answer by its definition: filter all profiles, order them, take a hundred.
 fn expected(fits: impl Fn(&TraderProfile) -> bool, key: impl Fn(&TraderProfile) -> f64) -> Vec<String> {
     let mut rows: Vec<&TraderProfile> = PROFILES.iter().filter(|row| fits(row)).collect();
     rows.sort_by(|left, right| left.wallet_address.cmp(&right.wallet_address));

@@ -1,4 +1,4 @@
-//! Which positions an answer has, in which order; and answers with none.
+//! Positions of an answer and their order; answers without positions.
 
 use std::collections::BTreeSet;
 

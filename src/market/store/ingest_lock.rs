@@ -1,8 +1,8 @@
-//! One ingest at a time into a store: a trade that one leaves out because a neighbouring day has it must not be removed
-//! from that day by another.
+//! Lock that allows one ingest into a store at a time: a trade that one ingest leaves out, because a neighbouring day has
+//! it, must not be removed from that day by another.
 //!
-//! The file `.ingest` in the store's folder is locked; the system releases the lock however its holder ends. On a file
-//! system without locks there is no waiting.
+//! The lock is on the file `.ingest` in the store's folder; the system releases it when the process ends. A file system
+//! without locks does not wait.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -17,12 +17,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Digits of a process id that are read.
 const DIGITS: u64 = 20;
 
-/// The right to change a store, until dropped.
+/// Lock of one ingest on a store, held until dropped.
 #[derive(Debug)]
-pub(in crate::market) struct Turn(File);
+pub(in crate::market) struct IngestLock(File);
 
-impl Turn {
-    /// Waits for the turn in the existing store at `root`. `notice` gets a sentence once, before a wait. `None` when
+impl IngestLock {
+    /// Waits for the lock of the existing store at `root`. Before a wait, `notice` gets a sentence, once. `None` if
     /// `keep_going` ends the wait.
     pub(in crate::market) fn begin(
         root: &Path,
@@ -62,14 +62,14 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for IngestLock {
     fn drop(&mut self) {
         // Explicitly, because a child that was forked meanwhile has the file open as well.
         let _ = self.0.unlock();
     }
 }
 
-/// Which process has the turn, in words; empty if the file does not say.
+/// The process that holds the lock, in words; empty if the file does not name it.
 fn holder(file: &mut File) -> String {
     let mut id = String::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(DIGITS).read_to_string(&mut id));

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use crate::archive::{ArchiveError, open_own, open_own_to_write};
 
-pub(in crate::market) const HELD: &str = ".files";
+pub(in crate::market) const FILE_LIST: &str = ".files";
 
 /// The names, in the order in which they were added, and any foreign lines, which the caller skips. A last line without
 /// an end was cut off and is left out.
 pub(in crate::market) fn names(root: &Path) -> Vec<String> {
     let mut text = Vec::new();
-    let read = open_own(&root.join(HELD)).and_then(|mut file| file.read_to_end(&mut text));
+    let read = open_own(&root.join(FILE_LIST)).and_then(|mut file| file.read_to_end(&mut text));
     if read.is_err() {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub(in crate::market) fn add(root: &Path, names: &[String]) -> Result<(), Archiv
     if names.is_empty() {
         return Ok(());
     }
-    let path = root.join(HELD);
+    let path = root.join(FILE_LIST);
     let written = (|| {
         let mut file = open_own_to_write(&path, false)?;
         let end = file.seek(SeekFrom::End(0))?;
@@ -65,11 +65,11 @@ mod tests {
         let root = folder.path();
         assert!(names(root).is_empty());
         add(root, &[]).unwrap();
-        assert!(!root.join(HELD).exists());
+        assert!(!root.join(FILE_LIST).exists());
         add(root, &["a/part".to_owned(), "b/part".to_owned()]).unwrap();
         assert_eq!(names(root), ["a/part", "b/part"]);
-        let whole = std::fs::read(root.join(HELD)).unwrap();
-        std::fs::write(root.join(HELD), &whole[..whole.len() - 3]).unwrap();
+        let whole = std::fs::read(root.join(FILE_LIST)).unwrap();
+        std::fs::write(root.join(FILE_LIST), &whole[..whole.len() - 3]).unwrap();
         assert_eq!(names(root), ["a/part"]);
         add(root, &["c/part".to_owned()]).unwrap();
         assert_eq!(names(root), ["a/part", "b/pa", "c/part"]);

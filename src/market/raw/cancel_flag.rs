@@ -1,5 +1,4 @@
-//! Work that ends early: long visits of a source are cut into pieces, between which somebody may say that nobody waits for
-//! the answer any more.
+//! Cancellation of a query: long visits of a source are cut into days, and the flag is checked before each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,22 +9,22 @@ use crate::clock::{SECONDS_PER_DAY, Window};
 /// Seconds of a piece: a day, as stores keep their files.
 const PIECE: i64 = SECONDS_PER_DAY;
 
-/// Says to work under way that nobody waits for it any more. Clones say it to the same work.
+/// Cancellation flag of a running query; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct CancelFlag(Arc<AtomicBool>);
 
-impl Stop {
-    /// Says it.
+impl CancelFlag {
+    /// Cancels the query.
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was said.
+    /// Whether the query is cancelled.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Fails once it was said.
+    /// Fails once the query is cancelled.
     pub(in crate::market) fn check(&self) -> Result<(), SourceError> {
         if self.is_set() { Err(SourceError("nobody waits for the answer any more".to_owned())) } else { Ok(()) }
     }

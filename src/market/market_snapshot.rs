@@ -1,4 +1,4 @@
-//! Markets of stores, and the state of one that an answer is made of.
+//! Markets of stores, and the fixed state of one for an answer.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -9,13 +9,13 @@ use super::query::error::MarketError;
 use super::sources::watched::Watched;
 use super::store::changes::StoreReading;
 
-/// A market that does not change, for one answer: an ingest into its store waits until this is dropped.
-pub struct Moment {
+/// A market pinned to one state of its store, for one answer: an ingest into the store waits until this is dropped.
+pub struct MarketSnapshot {
     market: Market,
     _reading: Option<StoreReading>,
 }
 
-impl Deref for Moment {
+impl Deref for MarketSnapshot {
     type Target = Market;
 
     fn deref(&self) -> &Market {
@@ -35,16 +35,19 @@ impl Market {
         Ok(market)
     }
 
-    /// The market as it is now, and stays until what is returned is dropped. A store that was ingested into since it was opened
-    /// is opened anew. Waits while a dump file is put in place.
+    /// The market as it is now; it does not change until the snapshot is dropped. A changed store is opened again. Waits
+    /// while a dump file is put in place.
     ///
     /// # Errors
     /// [`MarketError::Internal`] when the store cannot be opened any more.
-    pub fn current(&self) -> Result<Moment, MarketError> {
+    pub fn current(&self) -> Result<MarketSnapshot, MarketError> {
         let Some(watched) = &self.watched else {
-            return Ok(Moment { market: self.with_source(Arc::clone(&self.source), self.last_event), _reading: None });
+            return Ok(MarketSnapshot {
+                market: self.with_source(Arc::clone(&self.source), self.last_event),
+                _reading: None,
+            });
         };
         let (opened, reading) = watched.current()?;
-        Ok(Moment { market: self.with_source(opened.source, opened.last_event), _reading: Some(reading) })
+        Ok(MarketSnapshot { market: self.with_source(opened.source, opened.last_event), _reading: Some(reading) })
     }
 }

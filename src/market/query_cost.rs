@@ -1,4 +1,5 @@
-//! Queries whose answer takes less than handing them to another thread, and those that take much longer than most.
+//! Cost classes of queries: those that take less time than handing them to another thread, and those that take a second
+//! or more.
 
 use crate::clock::{SECONDS_PER_DAY as DAY, UnixNanos};
 use crate::market::engine::Market;
@@ -8,24 +9,23 @@ use crate::protocol::{DataType, Interval, PointsQuery};
 /// Longest window, in seconds: two days of minute bars.
 const LONGEST: i64 = 2 * DAY;
 
-/// Shortest window, in seconds, that is much work where it is made of single trades or forced orders, and where it is
-/// made of minutes.
+/// Shortest windows, in seconds, that take a second or more: of single trades or liquidations, and of minutes.
 const LONG_OF_EVENTS: i64 = 2 * DAY;
 const LONG_OF_MINUTES: i64 = 60 * DAY;
 
-/// Longest window, in seconds, and most buckets that are some milliseconds of work.
+/// Longest windows, in seconds, and most buckets that take some milliseconds.
 const LIGHT_OF_EVENTS: i64 = 3_600;
 const LIGHT_OF_MINUTES: i64 = DAY;
 const LIGHT_BUCKETS: i64 = 60;
 
-/// How much of a market a query looks at, counted once for each exchange.
+/// Extent of the data that a query reads, counted once for each exchange.
 struct QueryExtent {
     of_events: bool,
     seconds: i64,
     buckets: i64,
 }
 
-/// `None` for a type or an interval that nobody knows.
+/// The extent of a query; `None` for an unknown type or interval.
 fn extent(query: &PointsQuery, now: UnixNanos) -> Option<QueryExtent> {
     let data_type = DataType::find(&query.data_type)?;
     let interval = query.interval.as_deref().and_then(Interval::find)?;
@@ -36,14 +36,15 @@ fn extent(query: &PointsQuery, now: UnixNanos) -> Option<QueryExtent> {
 }
 
 impl Market {
-    /// Whether [`Self::points`] may take a second or more: the window is long, counted once for each exchange that is
-    /// asked, and for all of a coin's as eight.
+    /// Whether [`Self::points`] may take a second or more: the window is long, multiplied by the number of exchanges (8 for
+    /// all exchanges of a coin).
     pub fn is_long(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now)
             .is_some_and(|asked| asked.seconds > if asked.of_events { LONG_OF_EVENTS } else { LONG_OF_MINUTES })
     }
 
-    /// Whether [`Self::points`] takes some milliseconds: the window is short and holds few buckets, counted as there.
+    /// Whether [`Self::points`] takes some milliseconds: the window is short and holds few buckets, multiplied as in
+    /// [`Self::is_long`].
     pub fn is_light(query: &PointsQuery, now: UnixNanos) -> bool {
         extent(query, now).is_some_and(|asked| {
             let longest = if asked.of_events { LIGHT_OF_EVENTS } else { LIGHT_OF_MINUTES };
@@ -51,10 +52,8 @@ impl Market {
         })
     }
 
-    /// Whether [`Self::points`] takes well under a millisecond once the market's minute bars are in memory, and little more
-    /// before: candles of one market over at most two days, all of them closed at `now`. The minute that
-    /// holds `now` is made of raw trades; other types look at more; what a gap is filled with, or a quote is worth, may have
-    /// to be looked for.
+    /// True for closed candles of one market over at most two days, without gapfill and USD: such a query takes well under
+    /// 1 ms once minute bars are cached. The minute that holds `now` would need raw trades, gapfill and USD further lookups.
     pub fn runs_inline(query: &PointsQuery, now: UnixNanos) -> bool {
         let plain = DataType::find(&query.data_type).is_some_and(|data_type| data_type.spec().is_candles())
             && query.exchanges.len() == 1

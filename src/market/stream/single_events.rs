@@ -9,8 +9,8 @@ use crate::market::raw::{LiquidationFeed, Source, Ticker, TickerFeed, TickerFiel
 use crate::market::subjects::trades::candles::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
-/// Names events: the nanosecond, the market's place and, of events of one nanosecond, the place among them. So an event
-/// has the same name whenever and to whomever it is sent, and no two of a source have the same.
+/// Makes identifiers of events: nanosecond, place of the market, and place among the events of that nanosecond. So an event
+/// has the same identifier in all connections, and identifiers of a source are unique.
 struct Namer {
     market: usize,
     time: UnixNanos,
@@ -23,10 +23,9 @@ impl Namer {
     }
 
     fn name(&mut self, trade: &Trade) -> String {
-        let time = UnixNanos(trade.time);
-        self.place = if time == self.time { self.place + 1 } else { 0 };
-        self.time = time;
-        format!("{}{:05}{:05}", trade.time, self.market, self.place)
+        self.place = if trade.time == self.time { self.place + 1 } else { 0 };
+        self.time = trade.time;
+        format!("{}{:05}{:05}", trade.time.0, self.market, self.place)
     }
 }
 
@@ -47,7 +46,7 @@ pub(in crate::market) fn trades(
     each_trade(source, market, subscription.from..until, |trade| {
         let (id, price, amount) = (namer.name(trade), trade.price, trade.amount);
         let payload = Payload::Trade { id, price, amount, timestamp: trade.time.into() };
-        events.push(subscription.event(UnixNanos(trade.time), Some(side(trade.buy)), payload));
+        events.push(subscription.event(trade.time, Some(side(trade.buy)), payload));
     })
 }
 
@@ -65,12 +64,12 @@ pub(in crate::market) fn liquidations(
     };
     stretch(
         subscription.from..until,
-        |forced: &Trade| UnixNanos(forced.time),
+        |forced: &Trade| forced.time,
         read,
         |forced| {
             let (id, price, amount) = (namer.name(forced), forced.price, forced.amount);
             let payload = Payload::Liquidation { id, price, amount, timestamp: forced.time.into() };
-            events.push(subscription.event(UnixNanos(forced.time), Some(side(forced.buy)), payload));
+            events.push(subscription.event(forced.time, Some(side(forced.buy)), payload));
         },
     )
 }
@@ -88,7 +87,7 @@ pub(in crate::market) fn funding_rates(
             [TickerField::FundingRate, TickerField::PredictedRate].map(|field| reading.value(field));
         if funding_rate.or(predicted_funding_rate).is_some() {
             let payload = Payload::FundingRate { funding_rate, predicted_funding_rate, timestamp: reading.time.into() };
-            events.push(subscription.event(UnixNanos(reading.time), None, payload));
+            events.push(subscription.event(reading.time, None, payload));
         }
     })
 }
@@ -104,7 +103,7 @@ pub(in crate::market) fn open_interest(
     readings(source, market, subscription.from..until, |reading| {
         if let Some(open_interest) = reading.value(TickerField::OpenInterest) {
             let payload = Payload::OpenInterest { open_interest, timestamp: reading.time.into() };
-            events.push(subscription.event(UnixNanos(reading.time), None, payload));
+            events.push(subscription.event(reading.time, None, payload));
         }
     })
 }
@@ -118,5 +117,5 @@ fn readings(
     let read = |window, now, visit: &mut dyn FnMut(&Ticker)| {
         source.each::<dyn TickerFeed>(window, |ticker, window| ticker.readings(market, window, now, visit))
     };
-    stretch(times, |reading: &Ticker| UnixNanos(reading.time), read, visit)
+    stretch(times, |reading: &Ticker| reading.time, read, visit)
 }
