@@ -885,8 +885,9 @@ def contract_usd(exchange: str, raw_symbol: str) -> float | None:
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.
 
-    By name: name, method, cost, max_points, file_bytes (of a minute, an hour and a day), included_depth, usd, group_by,
-    gapfill, lowest_tier, shape, columns.
+    By name: name, method, title, role, amount, adds_up, panels (each a quantity, its columns, band, unit, and whether
+    it is drawn as steps), cost, max_points, file_bytes (of a minute, an hour and a day), included_depth, arguments (of
+    a method that not every type reads), needs_block_size, usd, group_by, gapfill, lowest_tier, shape, columns.
     """
 
 def analytics_endpoints() -> list[dict[str, Any]]:

@@ -108,6 +108,31 @@ def test_no_folder_imports_from_one_above(imports):
             assert own == other or floor[other] < floor[own], f"{name} imports {target}, which is not below it"
 
 
+#: Modules that name a data type, and why: what they compute is of that type alone.
+OF_ONE_TYPE = {
+    "plots.options": "a smile is made of the implied volatility at the money and of skews",
+    "results.dominance": "a share of the crypto market is a column of token supply",
+}
+
+
+def constants(tree):
+    """The texts of a module, without docstrings."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node
+
+
+def test_no_module_decides_by_the_name_of_a_data_type():
+    # Titles, pictures and sums follow from the engine's table, so that a new type needs no change here.
+    types = {row["name"] for row in mp._engine.data_types()}
+    found = {
+        name: [node.lineno for node in constants(tree) if node.value in types] for name, (tree, _) in modules().items()
+    }
+    found = {name: lines for name, lines in found.items() if lines}
+    assert sorted(found) == sorted(OF_ONE_TYPE), found
+
+
 def test_what_a_class_leaves_to_others_is_abstract():
     # So that whoever forgets it learns of it when he makes one, and not when it is called.
     for name, (tree, _) in modules().items():

@@ -7,10 +7,12 @@ for the static picture beside it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..common.data_types import TABLE, role
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import Time
 from ..errors import InvalidRequest, SelectionError
+from ..plots.bars import is_bars
 from ..plots.bounds import check_all
 from ..plots.candles import is_candles
 from ..plots.labels import amount_unit
@@ -102,9 +104,9 @@ def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
 def _role(one: Drawable) -> str:
     if is_candles(one):
         return "candles"
-    if one.id.type == "LIQUIDATION_AGG":
+    if is_bars(one):
         return "liquidations"
-    if one.id.type == "VOLUME_PROFILE_AGG":
+    if role(one.id.type) == "profile":
         return "profile"
     if hasattr(one, "split") and hasattr(one, "volumes"):
         return "heatmap"
@@ -113,7 +115,8 @@ def _role(one: Drawable) -> str:
 
 def _sized(ground: Ground, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments for loading more; an order book's block size is the height of its levels."""
-    if ground.shown.id.type != "BLOCK_BOOK_SNAPSHOT_AGG" or "block_size" in arguments or not ground.step:
+    row = TABLE.get(ground.shown.id.type or "")
+    if row is None or not row["needs_block_size"] or "block_size" in arguments or not ground.step:
         return arguments
     return {**arguments, "block_size": float(f"{ground.step:.9g}")}
 

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..common.data_types import adds_up, amount
 from ..common.protocols import Drawable
 from ..plots.axes import moments
 from ..plots.candles import is_candles
@@ -69,7 +70,7 @@ class Ground:
         self.has_levels = not is_candles(shown)
         self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
         # Liquidations at several prices of a pixel add up; of a book the largest levels are shown.
-        self.adds_up = shown.id.type == "VENUE_LIQUIDATION_AGG"
+        self.adds_up = self.has_levels and adds_up(shown.id.type)
         self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
 
     def __len__(self) -> int:
@@ -89,9 +90,10 @@ class Ground:
     @property
     def beside(self) -> str:
         """The label of :meth:`resting`'s volume; empty for candles."""
-        if self.adds_up:
-            return "liquidated volume"
-        return "mean resting volume" if self.has_levels else ""
+        if not self.has_levels:
+            return ""
+        quantity = amount(self.shown.id.type) or "volume"
+        return quantity if self.adds_up else f"mean {quantity}"
 
     @property
     def window(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 from ..common.protocols import Drawable
 from ..common.times import DAY
 from ..plots.axes import moments
+from ..plots.bars import column_of
 from ..plots.candles import OHLC, is_candles
 from ..plots.overlays import middles, prices_at
 
@@ -126,7 +127,7 @@ class Bubbles:
             starts, ends = moments(one)
             middle = starts + (ends - starts) // 2
             prices = prices_at(middle / DAY, ground, [], one.id.side)
-            amounts = np.nan_to_num(np.asarray(one["liquidations"], np.float64))
+            amounts = np.nan_to_num(np.asarray(one[column_of(one)], np.float64))
             there = np.isfinite(prices) & (amounts > 0)
             worth = amounts if one.usd else amounts * prices
             sold = np.full(len(middle), one.id.side == "SELL")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..common.data_types import amount
 from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
 from ..plots.colours import DOWN, UP
@@ -251,7 +252,7 @@ class Answers:
     def _beside(self) -> str:
         """What the profile shows; empty without one."""
         if self.over.profile is not None:
-            return "traded volume"
+            return amount(self.over.profile.id.type) or "volume"
         return self.ground.beside
 
     def lists(self, asked: Asked) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def term_structure(every: Sequence[Drawable], ax: Any) -> Any:
     identity = shared([identity_of(one) for _, one in known])
     ax = make(ax)
     ax.set_title(in_unit(f"{title(identity)} · term structure", None), loc="left")
-    prices(ax, label(panel.what, panel.unit) if panel else "")
+    prices(ax, label(panel.quantity, panel.unit) if panel else "")
     if panel is None:
         return blank(ax, "no rows", known[0][1])
     values = [(one, one[panel.columns[0][0]]) for _, one in known]

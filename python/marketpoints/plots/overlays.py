@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..common.data_types import adds_up, amount, role
 from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import legend, spans
+from .bars import column_of
 from .candles import OHLC, is_candles
 from .colours import DOWN, LINE, UP, is_dark
 from .labels import amount_unit, plain, short
@@ -13,13 +15,17 @@ from .labels import amount_unit, plain, short
 __all__ = ["bubbles", "candles_over", "has_prices"]
 
 COLOURS = {"BUY": UP, "SELL": DOWN}
-COLUMN = "liquidations"
 
 
 def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
     """Whether a panel has prices over time: its candles do, and a book with both sides."""
     every = [*ground, *over]
-    return any(is_candles(one) for one in every) or any(one.id.type == "BLOCK_BOOK_SNAPSHOT_AGG" for one in every)
+    return any(is_candles(one) for one in every) or any(map(is_book, every))
+
+
+def is_book(shown: Drawable) -> bool:
+    """Whether a series is an order book: a heatmap of what rests, with bids and asks."""
+    return role(shown.id.type) == "heatmap" and not adds_up(shown.id.type)
 
 
 def candles_over(ax: Any, shown: Drawable) -> None:
@@ -41,7 +47,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     from .time_artists import Bubbles
 
     filled = [one for one in liquidations if len(one)]
-    amounts = [np.nan_to_num(one[COLUMN].astype("float64")) for one in filled]
+    amounts = [np.nan_to_num(one[column_of(one)].astype("float64")) for one in filled]
     most = max((float(values.max()) for values in amounts), default=0.0)
     if not most > 0:
         return
@@ -62,8 +68,9 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     ax.add_collection(picture, autolim=False)
     dot = {"linestyle": "none", "marker": "o", "alpha": style.get("alpha", 0.6), "markeredgewidth": 0}
     lines = load("matplotlib.lines")
+    happened = amount(filled[0].id.type).removesuffix(" volume")
     marks = [
-        lines.Line2D([], [], color=colour, label=f"{plain(side)} liquidated".lstrip(), **dot)
+        lines.Line2D([], [], color=colour, label=f"{plain(side)} {happened}".strip(), **dot)
         for side, colour in zip(named, colours, strict=True)
     ]
     note = f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()

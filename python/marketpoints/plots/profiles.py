@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..common.data_types import amount
 from ..common.optional import load
 from ..common.protocols import DrawableProfile
 from ..errors import InvalidRequest
@@ -106,7 +107,7 @@ def profile(
     if kind == "total":
         return _whole(ax, grid, unit)
     if kind == "cells" or not grid.total.size or not grid.total.max() > 0:
-        _cells(ax, grid, volume_per("traded volume", shown.id), unit)
+        _cells(ax, grid, volume_per(amount(shown.id.type) or "volume", shown.id), unit)
     elif kind == "footprint":
         return _footprint(ax, grid, low, high, unit, imbalance)
     else:

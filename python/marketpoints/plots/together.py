@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..common.data_types import role
 from ..common.items import Items
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
@@ -136,7 +137,7 @@ def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Dra
         else:
             markets.append(Market([one]))
     for one in volumes:
-        beside = [market for market in markets if market.is_of(one) and market.ground[0].id.type != "TPO_AGG"]
+        beside = [market for market in markets if market.is_of(one) and role(market.ground[0].id.type) != "sessions"]
         if beside:
             beside[0].profiles.append(one)
         else:
@@ -144,7 +145,7 @@ def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Dra
     below: list[list[Drawable]] = []
     for one in others:
         at = [market for market in markets if market.is_of(one) and overlays.has_prices(market.ground, market.candles)]
-        if one.id.type == "LIQUIDATION_AGG" and at:
+        if bars.is_bars(one) and at:
             at[0].liquidations.append(one)
             continue
         for group in below:
@@ -159,14 +160,14 @@ def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Dra
 def _role(one: Drawable) -> str:
     if candles.is_candles(one):
         return "candles"
-    if one.id.type == "VOLUME_PROFILE_AGG":
+    if role(one.id.type) == "profile":
         return "profile"
     return "ground" if LEVELS in one else "other"
 
 
 def _is_one(first: Drawable, other: Drawable) -> bool:
     """Whether two of one type go on one axis: sides of one market's liquidations, lines of one unit."""
-    if first.id.type == "LIQUIDATION_AGG":
+    if bars.is_bars(first):
         return same_market(first, other) and first.id.side != other.id.side
     return labels.amount_unit(first) == labels.amount_unit(other)
 
@@ -176,7 +177,7 @@ def _has_volume(market: Market, wanted: bool) -> bool:
 
 
 def _height(group: Sequence[Drawable]) -> float:
-    if group[0].id.type == "LIQUIDATION_AGG":
+    if bars.is_bars(group[0]):
         return BELOW
     return BELOW * max(1, len(lines.panels_of(group[0])))
 
@@ -185,7 +186,7 @@ def _market(market: Market, ax: Any, below: Any) -> None:
     ground = market.ground[0]
     if candles.is_candles(ground):
         candles.draw_prices(ax, market.ground, ground)
-    elif ground.id.type == "VOLUME_PROFILE_AGG":
+    elif role(ground.id.type) == "profile":
         profile: Any = ground
         profiles.profile(profile, ax, None, None, None, 3.0)
     else:
@@ -201,8 +202,8 @@ def _market(market: Market, ax: Any, below: Any) -> None:
 
 
 def _group(group: Sequence[Drawable], ax: Any) -> None:
-    if group[0].id.type == "LIQUIDATION_AGG":
-        bars.liquidations(group, ax)
+    if bars.is_bars(group[0]):
+        bars.of_sides(group, ax)
     else:
         lines.lines(group, ax)
 

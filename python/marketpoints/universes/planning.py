@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
+from ..common.arguments import METHODS
+from ..common.data_types import TABLE
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE
 from ..common.limits import TIERS, Tier
 from ..common.times import LARGEST_NANOSECONDS, SECOND
@@ -25,9 +27,9 @@ __all__ = ["PARALLEL", "planned_async", "planned_blocking"]
 #: Most calls of a run in flight at once; the engine allows one call as many requests.
 PARALLEL = 8
 #: Bytes on disk of a bucket of a minute, an hour and a day, by wire type; used until the archive holds some to measure.
-BUCKET_BYTES: dict[str, Sequence[float]] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
+BUCKET_BYTES: dict[str, Sequence[float]] = {name: row["file_bytes"] for name, row in TABLE.items()}
 #: Wire type whose bytes stand in for those of a type that is not in the table.
-FALLBACK_TYPE = "TRADE_SIDE_AGNOSTIC_AGG"
+FALLBACK_TYPE = METHODS["candles"]
 
 #: Fields that a plan sums over its series.
 SUMS = ("requests", "weight", "points", "bytes")

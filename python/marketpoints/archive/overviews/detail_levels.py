@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...common.data_types import amount
 from ...common.intervals import BY_LENGTH
 from ...common.times import DAY, SECOND
 from ...errors import Error
@@ -107,7 +108,7 @@ class Detail(Ground):
     @property
     def beside(self) -> str:
         """What :meth:`resting` counts, in words."""
-        return super().beside if self.adds_up else "mean of the largest resting volume"
+        return super().beside if self.adds_up else f"mean of the largest {amount(self.shown.id.type)}"
 
     def raster(self, view: View, size: tuple[int, int], side: str) -> Any:
         """As of :class:`Ground`."""

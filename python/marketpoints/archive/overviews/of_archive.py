@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _engine
+from ...common.data_types import adds_up, role
 from ...common.intervals import BY_LENGTH, DAY
 from ...common.optional import load_if_there
 from ...common.queries import QueryArguments, build_query
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Explorable"]
 
 Market: TypeAlias = "tuple[str, Names, Names, Interval | None]"
-HEATMAPS = ("BLOCK_BOOK_SNAPSHOT_AGG", "VENUE_LIQUIDATION_AGG")
-ADDS_UP = "VENUE_LIQUIDATION_AGG"
 #: Most bytes of files that are explored without overviews.
 SMALL = 32_000_000
 
@@ -67,7 +66,7 @@ class Kept:
     @property
     def has_overviews(self) -> bool:
         """Whether overviews are made of it: of heatmaps of up to an hour."""
-        return self.type in HEATMAPS and self.interval in INTERVALS
+        return role(self.type) == "heatmap" and self.interval in INTERVALS
 
     def months(self) -> list[Month]:
         """The archived data, by month.
@@ -155,7 +154,7 @@ class Explorable(Inventory):
                     lambda name: kept.day(_seconds(name)),
                     kept.interval,
                     kept.block,
-                    adds_up=kept.type == ADDS_UP,
+                    adds_up=adds_up(kept.type),
                     done=done,
                 )
         return Overviews(months=len(months), built=len(wanted), bytes=size)
