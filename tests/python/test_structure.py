@@ -133,6 +133,18 @@ def test_no_module_decides_by_the_name_of_a_data_type():
     assert sorted(found) == sorted(OF_ONE_TYPE), found
 
 
+def test_lengths_of_time_are_written_once():
+    # Those in seconds are the engine's, in common/intervals.py; those in nanoseconds are made of them.
+    lengths = {3_600, 86_400, 604_800, 10**9, 60 * 10**9, 3_600 * 10**9, 86_400 * 10**9}
+    others = {"plots.labels": "billions", "plots.time_artists": "more columns than a screen has"}
+    for name, (tree, _) in modules().items():
+        if name == "common.times" or name in others:
+            continue
+        numbers = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) is not str]
+        found = [node.lineno for node in numbers if type(node.value) in (int, float) and node.value in lengths]
+        assert not found, f"{name}, line {found[0]}: import the length from common.times or common.intervals"
+
+
 def test_what_a_class_leaves_to_others_is_abstract():
     # So that whoever forgets it learns of it when he makes one, and not when it is called.
     for name, (tree, _) in modules().items():

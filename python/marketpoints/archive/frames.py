@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from .. import _engine
 from ..common.arguments import METHODS, Names, names, series_type
-from ..common.intervals import DAY as SECONDS_OF_DAY
+from ..common.intervals import DAY
 from ..common.optional import load
 from ..common.protocols import ArchiveLike
 from ..common.queries import PAIRED, QueryArguments, build_query
@@ -26,11 +26,11 @@ __all__ = ["Span", "frame"]
 #: How long a partition is: as files begin, so that none lies in two partitions.
 Span: TypeAlias = Literal["day", "month", "year"]
 SPANS = cast("dict[Span, int]", dict(_engine.file_spans()))
-DAY: Span = "day"
+SHORTEST: Span = "day"
 #: Bytes of files that a partition is about: in memory some times as much.
 BYTES = 32 * 1024**2
 #: Seconds at either end that are looked at for the columns; sessions of a market profile are up to a month.
-SAMPLE, SAMPLE_OF_SESSIONS = SECONDS_OF_DAY, 40 * SECONDS_OF_DAY
+SAMPLE, SAMPLE_OF_SESSIONS = DAY, 40 * DAY
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def frame(
     )
     size = sum(one.bytes_a_second for one in holdings)
     fits = [span for span, seconds in SPANS.items() if size * seconds <= BYTES]
-    spans = _spans(holdings, next(iter(fits), DAY) if partition is None else partition)
+    spans = _spans(holdings, next(iter(fits), SHORTEST) if partition is None else partition)
     sample = _sample(engine, holdings)
     labels = _labels(sample) if _may_be_several(holdings, sample) else ()
     meta = _joined(sample, labels).iloc[:0]

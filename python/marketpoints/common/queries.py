@@ -21,7 +21,7 @@ from .arguments import (
     weight_bound,
 )
 from .signatures import unknown
-from .times import LARGEST_NANOSECONDS, SECOND, Duration, Interval, Time, to_duration, to_unix
+from .times import LARGEST_NANOSECONDS, SECOND_NS, Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
     "PAIRED",
@@ -190,7 +190,7 @@ def _check_edges(typed: dict[str, Any]) -> None:
     """Windows of an archive are limited by nanoseconds; a client's end may be any time, because now limits it."""
     for name in ("start", "end"):
         seconds = typed.get(name)
-        if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:
+        if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND_NS:
             raise InvalidRequest(
                 f"{name}: the window lies beyond the years 1677 to 2262; leave {_engine.spelled_argument(name)} out"
             )

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from ..common.protocols import Drawable
-from ..common.times import DAY
+from ..common.times import DAY_NS
 from ..plots.axes import moments
 from ..plots.bars import column_of
 from ..plots.candles import OHLC, is_candles
@@ -126,7 +126,7 @@ class Bubbles:
         for one in liquidations:
             starts, ends = moments(one)
             middle = starts + (ends - starts) // 2
-            prices = prices_at(middle / DAY, ground, [], one.id.side)
+            prices = prices_at(middle / DAY_NS, ground, [], one.id.side)
             amounts = np.nan_to_num(np.asarray(one[column_of(one)], np.float64))
             there = np.isfinite(prices) & (amounts > 0)
             worth = amounts if one.usd else amounts * prices

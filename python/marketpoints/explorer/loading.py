@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..common.intervals import BY_LENGTH, BY_NAME, MINUTE
-from ..common.times import SECOND, iso
+from ..common.times import SECOND_NS, iso
 from ..errors import Error, InvalidRequest, NotArchivedError
 from .base_layer import Ground, View
 
@@ -95,12 +95,12 @@ class Beyond:
     def missing(self, ground: Ground, window: tuple[int, int]) -> list[tuple[int, int]]:
         """The missing parts, adjacent to the loaded window, that cover a window with it, in Unix seconds."""
         grid = self._seconds
-        there = ground.window[0] // SECOND, -(-ground.window[1] // SECOND)
-        start, end = window[0] // SECOND // grid * grid, -(-window[1] // SECOND // grid) * grid
+        there = ground.window[0] // SECOND_NS, -(-ground.window[1] // SECOND_NS)
+        start, end = window[0] // SECOND_NS // grid * grid, -(-window[1] // SECOND_NS // grid) * grid
         return [(first, last) for first, last in ((start, there[0]), (there[1], end)) if first < last]
 
     def _too_much(self, ground: Ground, missing: list[tuple[int, int]]) -> str:
-        loaded = (ground.window[1] - ground.window[0]) / SECOND
+        loaded = (ground.window[1] - ground.window[0]) / SECOND_NS
         wanted = sum(last - first for first, last in missing)
         if ground.levels * wanted / max(loaded, 1) <= MOST_AT_ONCE:
             return ""
@@ -193,4 +193,4 @@ def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any
 
 
 def _nanos(window: tuple[int, int]) -> tuple[int, int]:
-    return window[0] * SECOND, window[1] * SECOND
+    return window[0] * SECOND_NS, window[1] * SECOND_NS

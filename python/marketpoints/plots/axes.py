@@ -7,7 +7,7 @@ from typing import Any
 from ..common.intervals import BY_NAME
 from ..common.optional import load
 from ..common.protocols import Drawable
-from ..common.times import DAY, SECOND, iso
+from ..common.times import DAY_NS, MINUTE_NS, SECOND_NS, iso
 from .colours import DOWN, LINE, QUIET, UP, legend_background
 
 __all__ = [
@@ -33,7 +33,6 @@ __all__ = [
     "times",
 ]
 
-MINUTE = 60_000_000_000
 #: Values on their own, up to so many of which a line has large markers.
 FEW = 60
 
@@ -75,19 +74,19 @@ def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
 
 def days(moments: Any) -> Any:
     """datetime64[ns] as matplotlib's days."""
-    return moments.astype("datetime64[ns]").view("int64") / DAY
+    return moments.astype("datetime64[ns]").view("int64") / DAY_NS
 
 
 def step(shown: Drawable) -> int | None:
     """Length of a bucket in nanoseconds; None where the interval is not known."""
     known = BY_NAME.get(shown.id.interval or "")
-    return None if known is None else known.seconds * SECOND
+    return None if known is None else known.seconds * SECOND_NS
 
 
 def spans(shown: Drawable) -> tuple[Any, Any]:
     """Start and end of each row's bucket, in days, as :func:`moments`."""
     starts, ends = moments(shown)
-    return starts / DAY, ends / DAY
+    return starts / DAY_NS, ends / DAY_NS
 
 
 def moments(shown: Drawable) -> tuple[Any, Any]:
@@ -102,7 +101,7 @@ def moments(shown: Drawable) -> tuple[Any, Any]:
     gaps = np.diff(starts)
     gaps = gaps[gaps > 0]
     if width is None:  # of an unknown interval: what most rows are apart
-        width = int(np.median(gaps)) if gaps.size else MINUTE
+        width = int(np.median(gaps)) if gaps.size else MINUTE_NS
     ends = np.minimum(starts, np.iinfo("int64").max - width) + width  # the last bucket of all times ends with them
     if gaps.size and gaps.min() < width:
         later = np.append(starts[1:], np.iinfo("int64").max)
@@ -122,7 +121,7 @@ def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:
     width = step(shown)
     if width is None or not len(starts):
         return middles, places
-    holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY)
+    holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY_NS)
     return np.insert(middles, holes + 1, ends[holes]), np.insert(places, holes + 1, -1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm
 from matplotlib.transforms import IdentityTransform
 
-from ..common.times import DAY
+from ..common.times import DAY_NS
 from .artists import WholeAxes
 from .pixels import Pixels
 
@@ -78,7 +78,7 @@ class Raster(WholeAxes):
         # A copy of each pixel where there are more than anybody sees.
         copies = [-(-count // LONGEST) for count in size]
         width, height = (-(-count // many) for count, many in zip(size, copies, strict=True))
-        window = sorted(round(edge * DAY) for edge in (start, end))
+        window = sorted(round(edge * DAY_NS) for edge in (start, end))
         window[1] = max(window[1], window[0] + 1)
         prices = min(low, high), max(low, high)
         if not (np.isfinite(prices).all() and prices[0] < prices[1]):

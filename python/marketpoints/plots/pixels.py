@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.protocols import DrawableLevels
-from ..common.times import SECOND, Time, from_seconds, iso, to_unix
+from ..common.times import SECOND_NS, Time, from_seconds, iso, to_unix
 from ..errors import InvalidRequest
 from .axes import moments
 from .ranges import price_range
@@ -201,7 +201,7 @@ def _window(window: Any) -> tuple[int, int]:
 
 def _spelled(window: Iterable[int]) -> list[str]:
     """A window in nanoseconds as people read it."""
-    return [iso(edge // SECOND) for edge in window]
+    return [iso(edge // SECOND_NS) for edge in window]
 
 
 def _height(step: Any) -> float:

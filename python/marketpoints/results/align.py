@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.times import SECOND, Duration, to_duration
+from ..common.times import SECOND_NS, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide
 from .frames import LIBRARIES, Frame
@@ -164,7 +164,7 @@ def _max_ages(max_age: Any, others: Sequence[Any]) -> list[int]:
         if seconds is not None and seconds < 0:
             raise InvalidRequest(f"max_age: {period!r} is negative; give how old a value may be")
         for one in _each(other):
-            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * SECOND, EVER))
+            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * SECOND_NS, EVER))
     return ages
 
 

@@ -14,7 +14,7 @@ from ..common.arguments import METHODS
 from ..common.data_types import TABLE
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE
 from ..common.limits import TIERS, Tier
-from ..common.times import LARGEST_NANOSECONDS, SECOND
+from ..common.times import LARGEST_NANOSECONDS, SECOND_NS
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
 from ..records.pieces import Part, Slice, SyncArguments, query_of
 from ..records.plan import Budget
@@ -192,7 +192,7 @@ def _prepare(entry: Entry, now: float, tier: str | None) -> None:
         entry.refusal = str(problem)
         return
     start, end = entry.query.window(now, tier)
-    if max(-start, end) > LARGEST_NANOSECONDS // SECOND:
+    if max(-start, end) > LARGEST_NANOSECONDS // SECOND_NS:
         entry.refusal = "the window lies beyond the years 1677 to 2262, which times in nanoseconds do not hold"
         return
     entry.window = start, end

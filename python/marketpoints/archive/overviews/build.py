@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ... import _engine
-from ...common.times import DAY, SECOND
+from ...common.times import DAY_NS, SECOND_NS
 from ...plots.axes import moments
 from ...plots.overlays import middles
 from .files import INTERVALS, ROW, Month, building, write
@@ -56,7 +56,7 @@ def coarsened(
     """
     import numpy as np
 
-    wide = seconds * SECOND
+    wide = seconds * SECOND_NS
     columns = (day[1] - day[0]) // wide
     there = np.unique((fine.starts - day[0]) // wide)
     tiles = np.unique(np.floor(fine.levels[:, 0] / (step * TILE) + 1e-9).astype(np.int64))
@@ -145,10 +145,10 @@ def build(
                 about["levels"][name] = len(shown.levels)
                 fine = Coarse(moments(shown)[0], shown.offsets, shown.split, shown.levels)
                 day = _day(name)
-                middle, length = middles(shown), interval * SECOND
+                middle, length = middles(shown), interval * SECOND_NS
                 for seconds in ladder:
                     fine = coarsened(fine, length, day, seconds, about["step"], adds_up=adds_up)
-                    length = seconds * SECOND
+                    length = seconds * SECOND_NS
                     rows[seconds].append(_rows(fine, written[seconds], shown, middle, length))
                     written[seconds] += len(fine.levels)
                     with paths[seconds].open("ab") as file:
@@ -165,7 +165,7 @@ def _day(name: str) -> tuple[int, int]:
     import numpy as np
 
     start = int(np.datetime64(name, "ns").astype("int64"))
-    return start, start + DAY
+    return start, start + DAY_NS
 
 
 def _rows(made: Coarse, before: int, shown: Any, middle: Any, length: int) -> Any:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...common.data_types import amount
-from ...common.intervals import BY_LENGTH
-from ...common.times import DAY, SECOND
+from ...common.intervals import BY_LENGTH, HOUR, MINUTE
+from ...common.times import DAY_NS, SECOND_NS
 from ...errors import Error
 from ...explorer.base_layer import Ground, Part, View
 from ...explorer.downsampling import Trace
@@ -60,7 +60,7 @@ def _joined(rows: Any, levels: Any, seconds: int, step: float) -> tuple[Pixels, 
     import numpy as np
 
     starts = np.ascontiguousarray(rows["start"])
-    ends = starts + seconds * SECOND
+    ends = starts + seconds * SECOND_NS
     offsets = np.append(0, rows["end"]).astype(np.int64)
     trace = Trace(starts, ends, *(np.ascontiguousarray(rows[name]) for name in ("low", "high", "last")))
     return Pixels(offsets, levels, starts, ends, np.ascontiguousarray(rows["bids"]), "both", step), trace
@@ -78,13 +78,15 @@ class Detail(Ground):
 
     def __init__(self, shown: Any, several: list[Layer], interval: int, levels: dict[int, int]) -> None:
         super().__init__(shown)
-        self._layers = [(one.seconds * SECOND, [self._part(shown, *piece) for piece in one.pieces]) for one in several]
+        self._layers = [
+            (one.seconds * SECOND_NS, [self._part(shown, *piece) for piece in one.pieces]) for one in several
+        ]
         coarsest = self._layers[0][1][0]
         # A heatmap of rows without levels between them does not know how high one is.
         self.parts = (coarsest,)
         assert coarsest.pixels is not None
         self.step = coarsest.pixels.step
-        self._interval, self._counts = interval * SECOND, levels
+        self._interval, self._counts = interval * SECOND_NS, levels
         self._wire = BY_LENGTH[interval].wire
         self._days: dict[int, Part] = {}
         self._lock = threading.Lock()
@@ -135,8 +137,8 @@ class Detail(Ground):
 
     def days(self, window: tuple[int, int]) -> list[int]:
         """The days of a window that have levels, by their starts."""
-        first, last = max(window[0] // DAY * DAY, min(self._counts)), min(window[1], max(self._counts) + DAY)
-        return [day for day in range(first, last, DAY) if day in self._counts]
+        first, last = max(window[0] // DAY_NS * DAY_NS, min(self._counts)), min(window[1], max(self._counts) + DAY_NS)
+        return [day for day in range(first, last, DAY_NS) if day in self._counts]
 
     def needed(self, window: tuple[int, int], width: int) -> list[int] | None:
         """The days whose snapshots a picture needs, if they are few enough; None if overviews are enough."""
@@ -144,7 +146,7 @@ class Detail(Ground):
             return None
         days = self.days(window)
         # A day at the edge is read completely, and used in part.
-        share = min(1.0, (window[1] - window[0]) / (DAY * max(len(days), 1)))
+        share = min(1.0, (window[1] - window[0]) / (DAY_NS * max(len(days), 1)))
         return days if sum(self._counts[day] for day in days) * share <= MOST_IN_VIEW else None
 
     def missing(self, window: tuple[int, int]) -> list[int]:
@@ -154,13 +156,13 @@ class Detail(Ground):
 
     def keep(self, day: int, shown: Any, window: tuple[int, int]) -> None:
         """Adds the snapshots of a day, and drops those farthest from a window while there are too many."""
-        part = Part.of(shown, (day, day + DAY), self.step)
+        part = Part.of(shown, (day, day + DAY_NS), self.step)
         with self._lock:
             self._days[day] = part
             middle = (window[0] + window[1]) // 2
             while sum(self._counts[one] for one in self._days) > MOST_KEPT:
-                farthest = max(self._days, key=lambda one: abs(one + DAY // 2 - middle))
-                if farthest == day or window[0] - DAY < farthest < window[1]:
+                farthest = max(self._days, key=lambda one: abs(one + DAY_NS // 2 - middle))
+                if farthest == day or window[0] - DAY_NS < farthest < window[1]:
                     return
                 del self._days[farthest]
 
@@ -169,8 +171,8 @@ class Detail(Ground):
         level = self.level(window, self._width)
         if self.needed(window, self._width) is not None:
             return ""
-        seconds = self._layers[-1 if level is None else level][0] // SECOND
-        length = f"{seconds // 3_600} h" if seconds % 3_600 == 0 else f"{seconds // 60} min"
+        seconds = self._layers[-1 if level is None else level][0] // SECOND_NS
+        length = f"{seconds // HOUR} h" if seconds % HOUR == 0 else f"{seconds // MINUTE} min"
         what = "sum" if self.adds_up else "largest"
         return f"{what} of each {length}; zoom in for each snapshot"
 

@@ -10,7 +10,7 @@ from ...common.data_types import adds_up, role
 from ...common.intervals import BY_LENGTH, DAY
 from ...common.optional import load_if_there
 from ...common.queries import QueryArguments, build_query
-from ...common.times import SECOND
+from ...common.times import SECOND_NS
 from ...errors import InvalidRequest, NotArchivedError, SelectionError
 from ...records.archive import Overviews
 from ...results.heatmap import Heatmap
@@ -213,9 +213,9 @@ class Explorable(Inventory):
 
         several = layers(filled)
         shown = kept.coarsest(filled, several[0].seconds, several[0].pieces[0][0])
-        levels = {_seconds(name) * SECOND: count for one in filled for name, count in one.about["levels"].items()}
+        levels = {_seconds(name) * SECOND_NS: count for one in filled for name, count in one.about["levels"].items()}
         ground = Detail(shown, several, kept.interval, levels)
-        return explorer_of(ground, over, Days(lambda start: kept.day(start // SECOND)), window, prices)
+        return explorer_of(ground, over, Days(lambda start: kept.day(start // SECOND_NS)), window, prices)
 
 
 def _is_small(kept: Kept) -> bool:
