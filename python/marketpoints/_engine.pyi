@@ -37,9 +37,11 @@ __all__ = [
     "copy_of_ascending",
     "data_types",
     "decode_points",
+    "default_settings",
     "file_spans",
     "from_seconds",
     "gather",
+    "identity_fields",
     "ingest",
     "intervals",
     "iso",
@@ -369,23 +371,23 @@ class Client:
         api_key: str,
         base_url: str,
         *,
-        tier: str | None = None,
-        timeout: float = 30.0,
-        read_timeout: float = 15.0,
-        total_timeout: float | None = None,
-        retries: int = 5,
-        max_wait: float | None = None,
-        max_body: int = ...,
-        max_memory: int | None = ...,
-        budget: str = "process",
-        proxy: str | None = None,
-        ca_certs: str | None = None,
-        clock: Callable[[], float] | None = None,
-        archive: Archive | None = None,
-        archive_source: str | None = None,
-        dialect: Dialect | None = None,
-        check_symbols: bool = True,
-        any_block_size: bool = False,
+        tier: str | None,
+        timeout: float,
+        read_timeout: float,
+        total_timeout: float | None,
+        retries: int,
+        max_wait: float | None,
+        max_body: int,
+        max_memory: int | None,
+        budget: str,
+        proxy: str | None,
+        ca_certs: str | None,
+        clock: Callable[[], float] | None,
+        archive: Archive | None,
+        archive_source: str | None,
+        dialect: Dialect | None,
+        check_symbols: bool,
+        any_block_size: bool,
     ) -> Client: ...
     def check_archive(self) -> None:
         """Raises where the archive that is read through holds another service's data.
@@ -509,13 +511,13 @@ class Client:
         self,
         channels: Sequence[tuple[str, str, str, str | None, Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
         *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = ...,
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | None = None,
-        batches: bool = False,
+        queue: int,
+        overflow: str,
+        backoff: tuple[float, float],
+        reconnects: int | None,
+        ping_after: float,
+        record: str | None,
+        batches: bool,
     ) -> EventStream:
         """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
@@ -881,6 +883,12 @@ def points_parameters() -> list[tuple[str, str, str]]:
 
 def contract_usd(exchange: str, raw_symbol: str) -> float | None:
     """USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin."""
+
+def identity_fields() -> list[str]:
+    """The names of the fields of a series' identity, in the wire's order (supplement 2)."""
+
+def default_settings() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a client, and those of a stream, that have a value by default; by their names."""
 
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import archive_engine, between, flag, folder, new_folder, path_text, seconds, text
+from ..common.arguments import archive_engine, between, flag, folder, path_text, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, given_dialect
 from ..common.display import card, safe_repr
@@ -21,7 +21,6 @@ from ..identity import Asked
 from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
-from ..stream.channels import Channels, parts_of
 from .empty_answers import why_nothing
 
 __all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
@@ -279,31 +278,6 @@ class Connection(Caller):
     @abstractmethod
     def _points(self, query: _engine.Query, progress: Progress) -> Any:
         """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
-
-    def _stream(
-        self,
-        channels: Channels,
-        queue: int,
-        overflow: str,
-        backoff: tuple[float, float],
-        reconnects: int | None,
-        ping_after: float,
-        record: str | os.PathLike[str] | None,
-        batches: bool,
-    ) -> tuple[_engine.EventStream, int, bool]:
-        """The engine's stream of channels, how many they are, and whether trades come in batches."""
-        parts = parts_of(channels)
-        stream = self._live.stream(
-            parts,
-            queue=between(queue, "queue", 1, 2**31),
-            overflow=overflow,
-            backoff=backoff,
-            reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
-            ping_after=ping_after,
-            record=None if record is None else new_folder(record, "record"),
-            batches=flag(batches, "batches"),
-        )
-        return stream, len(parts), batches
 
     @abstractmethod
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:

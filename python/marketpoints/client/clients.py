@@ -14,11 +14,11 @@ from ..records.markets import Market
 from ..records.plan import Usage
 from ..records.tables import Records
 from ..results.sets import SeriesSet, wrap
-from ..stream.channels import Channels
 from ..stream.streams import AsyncStream, Stream
 from .analytics import AnalyticsMethods
 from .discovery import DiscoveryMethods
 from .series import SeriesMethods
+from .streaming import StreamMethods
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -28,6 +28,7 @@ AsyncAnswer: TypeAlias = Coroutine[Any, Any, Answer]
 
 class Client(
     SeriesMethods[SeriesSet],
+    StreamMethods[Stream],
     DiscoveryMethods[Records[Market], list[str], list[float], Usage],
     AnalyticsMethods[
         Records[TraderProfile],
@@ -62,43 +63,8 @@ class Client(
         with _reading_partial_reports(read), reporting(progress) as report:
             return read(getattr(live, call)(*arguments, progress=report))
 
-    def stream(
-        self,
-        channels: Channels,
-        *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = (2.0, 60.0),
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | os.PathLike[str] | None = None,
-        batches: bool = False,
-    ) -> Stream:
-        """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
-
-        A connection that breaks is made again: authenticated and subscribed anew; events that came
-        already are not delivered twice, and a :class:`~marketpoints.StreamGap` says what may be missing.
-
-        Args:
-            channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
-            queue: Most events that wait to be taken; fewer where they take more than about 256 MiB together.
-            overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
-                drops the oldest and counts them in ``dropped``.
-            backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,
-                and up to half of it is left to chance.
-            reconnects: Most attempts in a row to connect again; None is without end.
-            ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
-                connection is made anew.
-            record: Folder in which events are kept before they are handed out, as days of raw dumps that
-                :func:`~marketpoints.ingest` reads; None keeps none. Of trades, liquidations, books, funding rates and
-                open interest alone, of which the service makes everything else.
-            batches: Whether trades and liquidations come as :class:`~marketpoints.TradeBatch`, arrays of as many as are
-                there, which takes a small part of the time of single events; everything else comes as it is.
-
-        Raises:
-            InvalidRequest: A channel is not valid, or cannot be recorded; found before anything is sent.
-        """
-        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
+    def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> Stream:
+        return Stream(engine, channels, batches)
 
     def _as_of(self, moment: float) -> "Client":
         """The same client at a moment, where its clock stands still: Unix seconds."""
@@ -121,6 +87,7 @@ class Client(
 
 class AsyncClient(
     SeriesMethods[AsyncAnswer[SeriesSet]],
+    StreamMethods[AsyncStream],
     DiscoveryMethods[
         AsyncAnswer[Records[Market]], AsyncAnswer[list[str]], AsyncAnswer[list[float]], AsyncAnswer[Usage]
     ],
@@ -163,20 +130,8 @@ class AsyncClient(
             answer = getattr(live, f"{call}_async")(*arguments, progress=report)
             return read(await _with_mended_error(answer, lambda error: _wrap_reports(error, read)))
 
-    def stream(
-        self,
-        channels: Channels,
-        *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = (2.0, 60.0),
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | os.PathLike[str] | None = None,
-        batches: bool = False,
-    ) -> AsyncStream:
-        """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
-        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
+    def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> AsyncStream:
+        return AsyncStream(engine, channels, batches)
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""
