@@ -145,6 +145,17 @@ def test_lengths_of_time_are_written_once():
         assert not found, f"{name}, line {found[0]}: import the length from common.times or common.intervals"
 
 
+def test_no_type_has_the_name_of_another():
+    found = {}
+    for module, (tree, _) in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+            elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+                found.setdefault(ast.unparse(node.target), []).append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 def test_what_a_class_leaves_to_others_is_abstract():
     # So that whoever forgets it learns of it when he makes one, and not when it is called.
     for name, (tree, _) in modules().items():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["freqtrade"]
 
-Kind: TypeAlias = Literal["spot", "futures", "mark", "index", "premiumIndex"]
+CandleKind: TypeAlias = Literal["spot", "futures", "mark", "index", "premiumIndex"]
 Columns: TypeAlias = "dict[str, npt.NDArray[np.float64]]"
 
 CANDLE = ("open", "high", "low", "close", "volume")
@@ -37,7 +37,7 @@ def freqtrade(
     folder: "str | os.PathLike[str]",
     pair: str,
     *,
-    kind: Kind | None = None,
+    kind: CandleKind | None = None,
     file_format: Literal["feather", "parquet"] = "feather",
     payments: Duration = "8h",
     rates_for: Duration = "8h",
@@ -109,8 +109,8 @@ def _root(folder: Any) -> Path:
 def _candle_kind(kind: str | None, pair: str) -> str:
     if kind is None:
         return "futures" if ":" in pair else "spot"
-    if kind not in get_args(Kind):
-        raise InvalidRequest(f"kind: {kind!r} is none of {', '.join(map(repr, get_args(Kind)))}")
+    if kind not in get_args(CandleKind):
+        raise InvalidRequest(f"kind: {kind!r} is none of {', '.join(map(repr, get_args(CandleKind)))}")
     if kind == "spot" and ":" in pair:
         raise InvalidRequest(f"kind: 'spot', and {pair!r} is of futures")
     return kind

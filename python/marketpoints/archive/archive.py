@@ -14,7 +14,7 @@ from ..errors import InvalidRequest
 from ..results.sets import SeriesSet
 from .downloads import Downloads
 from .frames import frame
-from .overviews import Explorable
+from .overviews import ExploreMethods
 from .reading import read
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     from ..common.arguments import Names
     from ..common.times import Interval, Time
-    from .frames import Span
+    from .frames import PartitionSpan
 
 __all__ = ["Archive"]
 
 
-class Archive(Downloads, Explorable):
+class Archive(Downloads, ExploreMethods):
     """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was downloaded.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
@@ -126,7 +126,7 @@ class Archive(Downloads, Explorable):
         interval: "Interval | None" = None,
         *,
         as_of: "Time | None" = None,
-        partition: "Span | None" = None,
+        partition: "PartitionSpan | None" = None,
         columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Any:

@@ -21,12 +21,12 @@ from ..results.series import Series
 from ..results.sets import SeriesSet
 from .reading import read
 
-__all__ = ["Span", "frame"]
+__all__ = ["PartitionSpan", "frame"]
 
 #: How long a partition is: as files begin, so that none lies in two partitions.
-Span: TypeAlias = Literal["day", "month", "year"]
-SPANS = cast("dict[Span, int]", dict(_engine.file_spans()))
-SHORTEST: Span = "day"
+PartitionSpan: TypeAlias = Literal["day", "month", "year"]
+SPANS = cast("dict[PartitionSpan, int]", dict(_engine.file_spans()))
+SHORTEST: PartitionSpan = "day"
 #: Bytes of files that a partition is about: in memory some times as much.
 BYTES = 32 * 1024**2
 #: Seconds at either end that are looked at for the columns; sessions of a market profile are up to a month.
@@ -116,7 +116,7 @@ def frame(
     arguments: QueryArguments,
     *,
     as_of: Time | None,
-    partition: Span | None,
+    partition: PartitionSpan | None,
     columns: Names,
 ) -> Any:
     """The archived data of a query, as a dask DataFrame.
@@ -312,7 +312,7 @@ def _window(bounds: tuple[int, int]) -> Window:
     return Window(start, end)
 
 
-def _spans(holdings: Sequence[KeptSeries], span: Span) -> list[tuple[int, int]]:
+def _spans(holdings: Sequence[KeptSeries], span: PartitionSpan) -> list[tuple[int, int]]:
     """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
     return _engine.calendar_windows(span, min(one.start for one in holdings), max(one.end for one in holdings))
 

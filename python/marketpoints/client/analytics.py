@@ -9,7 +9,7 @@ from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.plan import Plan, plan_of
 from ..records.tables import Records, record
-from .base import Caller
+from .base import EngineCaller
 
 __all__ = ["AnalyticsMethods", "plan_analytics"]
 
@@ -26,7 +26,7 @@ DIRECTIONS = dict(zip(("asc", "desc"), _engine.vocabulary()["sort_direction"], s
 
 
 class AnalyticsMethods(
-    Caller, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
+    EngineCaller, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
 ):
     """Traders, their positions, and markets over all accounts."""
 

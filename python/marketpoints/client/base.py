@@ -17,13 +17,13 @@ from ..common.protocols import ArchiveLike
 from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
-from ..identity import Asked
+from ..identity import Provenance
 from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
 from .empty_answers import why_nothing
 
-__all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection", "EngineCaller"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 BUDGET = "MARKETPOINTS_BUDGET"
@@ -36,7 +36,7 @@ def _known_tier(name: str | None) -> str | None:
     return None if name in ("", "unlimited") else name
 
 
-class Caller(ABC):
+class EngineCaller(ABC):
     """Calls the engine."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -51,7 +51,7 @@ class Caller(ABC):
         """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited."""
 
 
-class Connection(Caller):
+class Connection(EngineCaller):
     """Settings and the engine. Each client waits for calls in its own way."""
 
     #: Returns the end of a local service's data in Unix seconds, if they end.
@@ -194,13 +194,13 @@ class Connection(Caller):
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
 
-    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Provenance, float]:
         """The engine's client, and a query's window at this moment of its clock."""
         import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
 
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
+        return live, Provenance(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
 
     def _warn(self, words: str | None) -> None:
         """Warns about a symbol before it is paid for: a program may turn warnings into errors."""
@@ -208,7 +208,11 @@ class Connection(Caller):
             warn(words, UnknownSymbolWarning)
 
     def _explained(
-        self, live: _engine.Client, fetched: tuple[Sequence[_engine.Columns], int], query: _engine.Query, asked: Asked
+        self,
+        live: _engine.Client,
+        fetched: tuple[Sequence[_engine.Columns], int],
+        query: _engine.Query,
+        asked: Provenance,
     ) -> SeriesSet:
         """Adds the weight that an answer cost; without rows also the reason.
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 from .. import _engine
 from ..common.progress import Progress, reporting
 from ..errors import ArchiveError, Error, PartialError
-from ..identity import Asked
+from ..identity import Provenance
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.markets import Market
 from ..records.plan import Usage
@@ -145,7 +145,7 @@ class AsyncClient(
 
 
 @contextmanager
-def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
+def _wrapping_partial_results(asked: Provenance) -> Iterator[None]:
     """The engine leaves its own columns in an error; users get a set of series."""
     try:
         yield
@@ -154,7 +154,7 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
         raise
 
 
-def _wrap_partial(error: BaseException, asked: Asked) -> None:
+def _wrap_partial(error: BaseException, asked: Provenance) -> None:
     package_error = _package_error(error)
     if isinstance(package_error, (PartialError, ArchiveError)):
         package_error.results = wrap(package_error.results or [], *asked)

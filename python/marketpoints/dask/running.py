@@ -12,7 +12,7 @@ from ..common.protocols import ArchiveLike
 from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.signatures import unknown
 from ..errors import InvalidRequest
-from ..records.pieces import Part, Piece, PieceReport
+from ..records.pieces import Piece, PieceReport, PlannedSeries
 from ..records.universe import UniversePlan, UniverseReport
 from ..universes.running import Run, check_weight
 from ..universes.universe import Universe, universe_of
@@ -115,7 +115,7 @@ def sync(
         driver = _Driver(distributed, cluster, config, run)
         driver.follow()
     # Only the names of series: a worker counts their rows in the archive.
-    parts = [Part(part.wanted, part.window) for part in planned._parts]
+    parts = [PlannedSeries(part.wanted, part.window) for part in planned._parts]
     return run.report(_asked(cluster, "rows", worker.rows, config, parts))
 
 

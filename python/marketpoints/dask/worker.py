@@ -10,7 +10,7 @@ from typing import Any
 from .. import _engine
 from ..client.base import BUDGET, KEY, URL, Connection
 from ..client.clients import Client
-from ..records.pieces import Part, Piece, PieceReport, rows_kept, sync_piece
+from ..records.pieces import Piece, PieceReport, PlannedSeries, rows_kept, sync_piece
 from ..records.universe import UniversePlan
 from ..universes.planning import planned_blocking
 from ..universes.universe import Universe
@@ -88,7 +88,7 @@ def download_piece(config: RunConfig, piece: Piece) -> PieceReport:
     return replace(sync_piece(piece, client, archive), budget=client.budget)
 
 
-def rows(config: RunConfig, parts: Sequence[Part]) -> list[int]:
+def rows(config: RunConfig, parts: Sequence[PlannedSeries]) -> list[int]:
     """How many rows the archive has of each series."""
     return rows_kept(_archive(config), parts)
 

@@ -12,13 +12,13 @@ from ..plots.cells import mass
 from ..plots.labels import amount_unit, bare, identity_of, title
 from ..plots.overlays import middles
 from ..plots.pixels import Pixels
-from .downsampling import Trace, candles_between
+from .downsampling import PriceLine, candles_between
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Ground", "Part", "View"]
+__all__ = ["BaseLayer", "LoadedPart", "View"]
 
 #: Start and end in Unix nanoseconds, lowest and highest price.
 View = tuple[tuple[int, int], tuple[float, float]]
@@ -27,7 +27,7 @@ COLUMNS = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LoadedPart:
     """A loaded part.
 
     Attributes:
@@ -40,10 +40,10 @@ class Part:
     shown: Drawable
     window: tuple[int, int]
     pixels: Pixels | None
-    trace: Trace
+    trace: PriceLine
 
     @classmethod
-    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
+    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "LoadedPart":
         """A result; by default, its window is that of its rows and of the query.
 
         ``step`` is the height of a level, where other parts know it better than one of few levels.
@@ -58,15 +58,15 @@ class Part:
         pixels = None if is_candles(shown) else Pixels.of(shown)
         if pixels is not None and step is not None:
             pixels.step = step
-        return cls(shown, window, pixels, Trace.of(shown))
+        return cls(shown, window, pixels, PriceLine.of(shown))
 
 
-class Ground:
+class BaseLayer:
     """Parts in the order of time, without gaps between their windows."""
 
     def __init__(self, shown: Any) -> None:
         self.shown = shown
-        self.parts: tuple[Part, ...] = (Part.of(shown),)
+        self.parts: tuple[LoadedPart, ...] = (LoadedPart.of(shown),)
         self.has_levels = not is_candles(shown)
         self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
         # Liquidations at several prices of a pixel add up; of a book the largest levels are shown.
@@ -106,13 +106,13 @@ class Ground:
         """Levels, or candles, in memory."""
         return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
 
-    def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
+    def seen(self, window: tuple[int, int], width: int) -> tuple[LoadedPart, ...]:
         """The parts for a picture of so many pixels across, in the order of time."""
         return self.parts
 
     def add(self, shown: Any, window: tuple[int, int]) -> None:
         """Adds a part adjacent to the loaded window, before or after it."""
-        part = Part.of(shown, window, self.step)
+        part = LoadedPart.of(shown, window, self.step)
         self.parts = tuple(sorted((*self.parts, part), key=lambda one: one.window))
 
     def drop_beyond(self, window: tuple[int, int], most: int) -> None:

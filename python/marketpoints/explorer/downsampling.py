@@ -11,7 +11,7 @@ from ..plots.bars import column_of
 from ..plots.candles import OHLC, is_candles
 from ..plots.overlays import middles, prices_at
 
-__all__ = ["Bubbles", "Trace", "candles_between", "nearby"]
+__all__ = ["BubbleData", "PriceLine", "candles_between", "nearby"]
 
 #: Fewest pixels per bucket at which candles are drawn.
 CANDLE = 4.0
@@ -20,7 +20,7 @@ SQUARES, MOST_BUBBLES = (8.0, 16.0, 32.0), 4_000
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class PriceLine:
     """A line through the buckets of rows: closes, or mid prices.
 
     Attributes:
@@ -38,7 +38,7 @@ class Trace:
     last: Any
 
     @classmethod
-    def of(cls, shown: Drawable) -> "Trace":
+    def of(cls, shown: Drawable) -> "PriceLine":
         """The closes of candles with their range, or the mid prices of a book."""
         import numpy as np
 
@@ -100,7 +100,7 @@ def candles_between(shown: Drawable, start: int, end: int, width: int) -> dict[s
 
 
 @dataclass(frozen=True, eq=False)
-class Bubbles:
+class BubbleData:
     """Liquidations at their prices.
 
     Attributes:
@@ -118,7 +118,7 @@ class Bubbles:
     worth: Any
 
     @classmethod
-    def of(cls, liquidations: list[Drawable], ground: list[Drawable]) -> "Bubbles":
+    def of(cls, liquidations: list[Drawable], base: list[Drawable]) -> "BubbleData":
         """From the sides of a market, at the high of their moment for BUY, at the low for SELL."""
         import numpy as np
 
@@ -126,7 +126,7 @@ class Bubbles:
         for one in liquidations:
             starts, ends = moments(one)
             middle = starts + (ends - starts) // 2
-            prices = prices_at(middle / DAY_NS, ground, [], one.id.side)
+            prices = prices_at(middle / DAY_NS, base, [], one.id.side)
             amounts = np.nan_to_num(np.asarray(one[column_of(one)], np.float64))
             there = np.isfinite(prices) & (amounts > 0)
             worth = amounts if one.usd else amounts * prices

@@ -20,10 +20,10 @@ from . import (
     profiles,
     together as shared_time,
 )
-from .choices import check_choices, choices_of
-from .fit import fitted
+from .picture_options import check_choices, choices_of
 from .ranges import price_range
 from .rankings import rankings as draw_rankings
+from .text_layout import fitted
 from .together import Result
 from .tpo import tpo as draw_tpo
 

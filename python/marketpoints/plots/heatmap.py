@@ -17,9 +17,9 @@ from .pixels import Pixels
 from .ranges import price_range, row_height
 from .together import Result, flattened
 
-__all__ = ["Sides", "heatmap"]
+__all__ = ["SideColours", "heatmap"]
 
-Sides: TypeAlias = Literal["one", "two"]
+SideColours: TypeAlias = Literal["one", "two"]
 
 
 def heatmap(

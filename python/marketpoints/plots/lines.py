@@ -43,7 +43,7 @@ PANELS: dict[str, tuple[Panel, ...]] = {
 
 
 @dataclass(frozen=True)
-class Part:
+class LineRows:
     """Rows of a series that make one line."""
 
     shown: Drawable
@@ -113,20 +113,20 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     return ax
 
 
-def _parts(shown: Drawable, name: str) -> Iterator[Part]:
+def _parts(shown: Drawable, name: str) -> Iterator[LineRows]:
     """One part, or one for each chain where several rows share a time."""
     import numpy as np
 
     stamps = shown.timestamps
     if not (stamps[1:] == stamps[:-1]).any() or "chain" not in shown:
-        yield Part(shown, np.arange(len(shown)), name)
+        yield LineRows(shown, np.arange(len(shown)), name)
         return
     chains = np.array([chain or "no chain" for chain in shown["chain"]], dtype=object)
     for chain in dict.fromkeys(chains):
-        yield Part(shown, np.flatnonzero(chains == chain), f"{name} {chain}".strip())
+        yield LineRows(shown, np.flatnonzero(chains == chain), f"{name} {chain}".strip())
 
 
-def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
+def _panel(panel: Panel, parts: Sequence[LineRows], ax: Any) -> None:
     count = 0
     for number, part in enumerate(parts):
         times_of, rows = broken(part.shown, part.rows)
@@ -163,7 +163,7 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
     times(ax)
 
 
-def _band(ax: Any, part: Part, lowest: str, highest: str) -> None:
+def _band(ax: Any, part: LineRows, lowest: str, highest: str) -> None:
     import numpy as np
 
     from .time_artists import Band
@@ -181,7 +181,7 @@ def unit_of(panel: Panel, shown: Drawable) -> str | None:
     return "%" if panel.unit == FRACTION else None if panel.unit == RANK else panel.unit or None
 
 
-def _name(part: Part, column: str) -> str:
+def _name(part: LineRows, column: str) -> str:
     return " · ".join(plain(text) for text in (part.name, column) if text)
 
 
@@ -199,7 +199,7 @@ def _filled(shown: Drawable, name: str) -> bool:
     return isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and bool(np.isfinite(values).any())
 
 
-def _values(part: Part, name: str, places: Any) -> Any:
+def _values(part: LineRows, name: str, places: Any) -> Any:
     """A column along a broken line."""
     import numpy as np
 

@@ -17,9 +17,9 @@ __all__ = ["bubbles", "candles_over", "has_prices"]
 COLOURS = {"BUY": UP, "SELL": DOWN}
 
 
-def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
+def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
     """Whether a panel has prices over time: its candles do, and a book with both sides."""
-    every = [*ground, *over]
+    every = [*base, *over]
     return any(is_candles(one) for one in every) or any(map(is_book, every))
 
 
@@ -40,7 +40,7 @@ def candles_over(ax: Any, shown: Drawable) -> None:
     ax.add_collection(picture, autolim=False)
 
 
-def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable], over: Sequence[Drawable]) -> None:
+def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable], over: Sequence[Drawable]) -> None:
     """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low."""
     import numpy as np
 
@@ -54,7 +54,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
     sides = [one.id.side or "" for one in filled]
     named = list(dict.fromkeys(sides))
     middles_of = [(starts + ends) / 2 for starts, ends in map(spans, filled)]
-    values = [prices_at(moments, ground, over, side) for moments, side in zip(middles_of, sides, strict=True)]
+    values = [prices_at(moments, base, over, side) for moments, side in zip(middles_of, sides, strict=True)]
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
     colours = [COLOURS.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
@@ -62,7 +62,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
         edge = "white" if is_dark(ax) else "#1b1f24"
         style: dict[str, Any] = {"edge": edge, "smallest": 3.0, "alpha": 0.8, "width": 0.9}
     else:
-        style = {"edge": ground_of(ax)}
+        style = {"edge": background_of(ax)}
     picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, **style)
     picture.set_zorder(3)
     ax.add_collection(picture, autolim=False)
@@ -82,16 +82,16 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
         legend(ax, note, marks)
 
 
-def ground_of(ax: Any) -> str:
+def background_of(ax: Any) -> str:
     """The colour behind what is drawn."""
     return str(load("matplotlib.colors").to_hex(ax.get_facecolor()))
 
 
-def prices_at(moments: Any, ground: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
+def prices_at(moments: Any, base: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
     """The price at which something happened, from candles or a book: float64, NaN where unknown."""
     import numpy as np
 
-    every = [one for one in (*over, *ground) if len(one)]
+    every = [one for one in (*over, *base) if len(one)]
     found = np.full(len(moments), np.nan)
     for one in every:
         if is_candles(one):

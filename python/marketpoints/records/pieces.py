@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..common.protocols import ClientLike
 
 __all__ = [
-    "Part",
     "Piece",
     "PieceReport",
+    "PlannedSeries",
     "Slice",
     "SyncArguments",
     "failed",
@@ -97,7 +97,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Part:
+class PlannedSeries:
     """A series of a plan.
 
     Attributes:
@@ -156,7 +156,7 @@ class Piece:
     weight: int
 
     @classmethod
-    def of(cls, series: int, part: Part, slices: Sequence[Slice]) -> "Piece":
+    def of(cls, series: int, part: PlannedSeries, slices: Sequence[Slice]) -> "Piece":
         """Some consecutive requests of a series."""
         weight = sum(one.weight for one in slices)
         return cls(series, part.wanted, slices[0].start, slices[-1].end, len(slices), weight)
@@ -266,7 +266,7 @@ def sync_piece(
         return failed(piece, error, totals.progress)
 
 
-def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
+def rows_kept(archive: _engine.Archive, parts: Sequence[PlannedSeries]) -> list[int]:
     """How many rows an archive has of each series; 0 for one that cannot be requested."""
     counts = [0] * len(parts)
     try:

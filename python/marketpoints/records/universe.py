@@ -11,7 +11,7 @@ from ..common.intervals import DAY, HOUR, MINUTE
 from ..common.protocols import ArchiveLike
 from ..common.times import exact
 from ..printable import printable
-from .pieces import Part, Piece, PieceReport, rows_kept
+from .pieces import Piece, PieceReport, PlannedSeries, rows_kept
 from .tables import Records, TypedRecord
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class UniversePlan(SeriesTable):
     bytes_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     eta_by_tier: Mapping[str, float] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
-    _parts: tuple[Part, ...] = field(default=(), compare=False)
+    _parts: tuple[PlannedSeries, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return self.requests > 0
@@ -288,7 +288,7 @@ class UniverseReport(SeriesTable):
 
 
 def report_of(
-    parts: Sequence[Part], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
+    parts: Sequence[PlannedSeries], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
 ) -> UniverseReport:
     """The report of every series, given its rows in the archive; ``why_not`` says why requests were not sent."""
     of_series: list[list[PieceReport]] = [[] for _ in parts]

@@ -16,7 +16,7 @@ from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE
 from ..common.limits import TIERS, Tier
 from ..common.times import LARGEST_NANOSECONDS, SECOND_NS
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
-from ..records.pieces import Part, Slice, SyncArguments, query_of
+from ..records.pieces import PlannedSeries, Slice, SyncArguments, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
@@ -63,7 +63,7 @@ class Entry:
         """Size of its points on disk."""
         return round(self.points * self.bucket_bytes)
 
-    def part(self) -> Part:
+    def part(self) -> PlannedSeries:
         """The series with the windows left to ask, oldest first; where these are unknown, all of it with weight 0."""
         if self.plan is not None:
             slices = [
@@ -74,7 +74,7 @@ class Entry:
             slices.sort(key=lambda one: one.start)
         else:
             slices = [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
-        return Part(
+        return PlannedSeries(
             self.wanted if self.query is None else self.wanted.plain(), self.window, tuple(slices), self.refusal
         )
 

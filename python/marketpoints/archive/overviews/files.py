@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["INTERVALS", "ROW", "Month", "Written", "building", "months_of", "opened", "write"]
+__all__ = ["INTERVALS", "ROW", "Month", "MonthOverviews", "building", "months_of", "opened", "write"]
 
 #: How many buckets one of an overview is of, at least: of fewer it would save too little.
 LEAST = 4
@@ -58,7 +58,7 @@ class Month:
 
 
 @dataclass(frozen=True)
-class Written:
+class MonthOverviews:
     """A month's overviews, read from its files.
 
     Attributes:
@@ -108,7 +108,7 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
 
     Args:
         month: The month.
-        about: As of :class:`Written`.
+        about: As of :class:`MonthOverviews`.
         rows: Rows of each overview by its seconds.
         levels: Files with its levels, in the folder that :func:`building` made.
 
@@ -145,7 +145,7 @@ def building(month: Month) -> Path:
     return made
 
 
-def opened(month: Month) -> Written | None:
+def opened(month: Month) -> MonthOverviews | None:
     """A month's overviews; None if there are none of these data, or a file is not what was written."""
     import numpy as np
 
@@ -165,4 +165,4 @@ def opened(month: Month) -> Written | None:
                 levels[seconds] = np.empty((0, 2))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Written(about, rows, levels)
+    return MonthOverviews(about, rows, levels)

@@ -16,7 +16,7 @@ from ...records.archive import Overviews
 from ...results.heatmap import Heatmap
 from ..inventory import Inventory
 from ..reading import read
-from .files import INTERVALS, Month, Written, months_of, opened
+from .files import INTERVALS, Month, MonthOverviews, months_of, opened
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from ...common.times import Interval, Time
     from ...explorer import Explorer
 
-__all__ = ["Explorable"]
+__all__ = ["ExploreMethods"]
 
-Market: TypeAlias = "tuple[str, Names, Names, Interval | None]"
+SeriesArguments: TypeAlias = "tuple[str, Names, Names, Interval | None]"
 #: Most bytes of files that are explored without overviews.
 SMALL = 32_000_000
 
 
-class Kept:
+class ArchivedSeries:
     """One heatmap of an archive.
 
     Args:
@@ -48,7 +48,7 @@ class Kept:
         NotArchivedError: Nothing of it is kept.
     """
 
-    def __init__(self, archive: Inventory, call: str, market: Market, named: QueryArguments) -> None:
+    def __init__(self, archive: Inventory, call: str, market: SeriesArguments, named: QueryArguments) -> None:
         for name in ("start", "end", "period"):
             if named.get(name) is not None:
                 raise InvalidRequest(f"{name}: overviews are of all that is kept; {call} takes no {name}")
@@ -92,7 +92,7 @@ class Kept:
         assert isinstance(only, Heatmap)
         return only
 
-    def coarsest(self, found: list[Written], seconds: int, pixels: Any) -> Heatmap:
+    def coarsest(self, found: list[MonthOverviews], seconds: int, pixels: Any) -> Heatmap:
         """The coarsest overview as a heatmap."""
         about = next(one.about for one in found if one.about["id"] is not None)
         levels = ("levels", "list", (pixels.offsets * 2, pixels.levels.reshape(-1)))
@@ -103,7 +103,7 @@ class Kept:
         return Heatmap(columns, None, None, query.session, query.usd, query.selection)
 
 
-class Explorable(Inventory):
+class ExploreMethods(Inventory):
     """The methods of an archive that show its data."""
 
     def build_overviews(
@@ -139,7 +139,7 @@ class Explorable(Inventory):
         """
         from .build import build
 
-        kept = Kept(self, "build_overviews", (type, exchange, symbol, interval), arguments)
+        kept = ArchivedSeries(self, "build_overviews", (type, exchange, symbol, interval), arguments)
         if not kept.has_overviews:
             raise InvalidRequest(
                 "build_overviews: overviews are made of heatmaps of 1m, 5m, 15m, 30m and 1h; of others all is read"
@@ -193,7 +193,7 @@ class Explorable(Inventory):
             NotArchivedError: Nothing of it is kept.
             MissingDependencyError: anywidget is not installed.
         """
-        kept = Kept(self, "explore", (type, exchange, symbol, interval), arguments)
+        kept = ArchivedSeries(self, "explore", (type, exchange, symbol, interval), arguments)
         if not kept.has_overviews or _is_small(kept):
             try:
                 whole = read(self._engine, kept.query, None)
@@ -209,16 +209,16 @@ class Explorable(Inventory):
                 "archive.build_overviews(…) with the same arguments makes them"
             )
         from ...explorer import explorer_of
-        from .detail_levels import Days, Detail, layers
+        from .detail_levels import DayLoader, DetailLevels, layers
 
         several = layers(filled)
         shown = kept.coarsest(filled, several[0].seconds, several[0].pieces[0][0])
         levels = {_seconds(name) * SECOND_NS: count for one in filled for name, count in one.about["levels"].items()}
-        ground = Detail(shown, several, kept.interval, levels)
-        return explorer_of(ground, over, Days(lambda start: kept.day(start // SECOND_NS)), window, prices)
+        base = DetailLevels(shown, several, kept.interval, levels)
+        return explorer_of(base, over, DayLoader(lambda start: kept.day(start // SECOND_NS)), window, prices)
 
 
-def _is_small(kept: Kept) -> bool:
+def _is_small(kept: ArchivedSeries) -> bool:
     """Whether all of it is read at once."""
     return sum(month.bytes for month in kept.months()) <= SMALL
 

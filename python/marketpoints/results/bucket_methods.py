@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Timed"]
+__all__ = ["BucketMethods"]
 
 
-class Timed:
+class BucketMethods:
     """Rows, each of a bucket of time."""
 
     __slots__ = ()
