@@ -70,17 +70,17 @@ __all__ = [
 
 __version__: str
 
-#: What is called after each answer of a call, and every quarter of a second while nothing arrives: with requests done
+#: A callback, called after each answer of a call and every quarter of a second in between: with requests done
 #: and all, weight done and all, rows, seconds that the next request still waits for budget, and seconds left.
 _Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
 
 @final
 class Layout:
-    """What a row of a series holds, and names and kinds of its columns. Series of a type share one."""
+    """The shape of a series' rows, and names and kinds of its columns. Series of a type share one."""
 
     @property
     def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
-        """What a row holds."""
+        """The shape of a row."""
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in wire order, without the timestamp."""
@@ -140,7 +140,7 @@ class Columns:
         """Identity fields that this version does not know: the value's JSON text by wire name."""
     @property
     def layout(self) -> Layout:
-        """What a row holds, and which columns there are."""
+        """The shape of a row, and the columns."""
     @property
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
@@ -235,22 +235,23 @@ class Archive:
         (``datetime64[ns]``) and rows.
         """
     def missing(self, query: Query) -> list[dict[str, Any]]:
-        """What was never asked of a query, by key: key, query (pairs), interval_seconds, windows (``Window``)."""
+        """A query's windows never downloaded, by key: key, query (pairs), interval_seconds, windows (``Window``)."""
     def edge(self, query: Query, last: bool) -> np.datetime64 | None:
-        """The time of the first row that is kept of a query, or of the last; None where there is none."""
+        """The time of a query's first archived row, or of its last; None without any."""
     def compact(self, before: float, query: Query | None = None) -> tuple[int, int, int]:
-        """Drops what was replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
+        """Drops vintages replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
     def keys(self, queries: Sequence[Query]) -> list[str | None]:
         """The keys of queries of one symbol each, as :meth:`contents` has them; None where nothing is kept."""
     def contents(self) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
+        """The archived windows by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
 
         Also path and problem of each foreign file among the ledgers.
         """
     def consistency(self) -> tuple[int, list[dict[str, Any]]]:
-        """Buckets compared with what finer ones make, and the values that differ.
+        """Number of buckets compared with those of finer intervals, and the values that differ.
 
-        Of each key, finer, the fields of its id, time, column, before (what is kept) and after (what the finer make).
+        Each with key, finer, the fields of its id, time, column, before (the archived value) and after (the value
+        computed from the finer interval).
         """
     def verify(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
@@ -300,7 +301,7 @@ class PlannedRequest:
         """The full URL, without the key."""
     @property
     def weight(self) -> int:
-        """What it costs (section 8.2)."""
+        """Its weight (section 8.2)."""
     @property
     def points(self) -> int:
         """How many buckets its window holds."""
@@ -313,7 +314,7 @@ class PlannedRequest:
 
 @final
 class Plan:
-    """What a call would send."""
+    """The requests of a call, before any is sent."""
 
     @property
     def requests(self) -> list[PlannedRequest]:
@@ -415,7 +416,7 @@ class Client:
     def look_up_async(self, query: Query, now: float, archive: Archive | None = None) -> Awaitable[str | None]:
         """:meth:`look_up`, awaited."""
     def plan(self, query: Query) -> Plan:
-        """What :meth:`points` would send for this query; sends nothing."""
+        """The requests that :meth:`points` would send for this query; sends nothing."""
     def plan_analytics(
         self,
         endpoint: str,
@@ -423,7 +424,7 @@ class Client:
         limit: int | None = None,
         max_weight: int | None = None,
     ) -> Plan:
-        """What :meth:`analytics` would send at most; sends nothing."""
+        """The most requests that :meth:`analytics` would send; sends nothing."""
     def now(self) -> float:
         """Unix seconds by the client's clock."""
     def points(
@@ -625,11 +626,11 @@ class LocalService:
     def requests(self) -> list[tuple[int, str, str, int, int, str, str, int, int]]:
         """The last requests, the oldest first, without keys.
 
-        Of each: Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
+        Each with Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
         """
     @property
     def requests_left_out(self) -> int:
-        """How many requests are kept no more."""
+        """Number of older requests that are no longer held."""
     @property
     def spent(self) -> int:
         """Weight that was charged for all requests."""
@@ -683,7 +684,7 @@ class FaultRule:
 
 @final
 class IngestReport:
-    """What an ingest did."""
+    """The counts of an ingest."""
 
     @property
     def files(self) -> int:
@@ -835,7 +836,7 @@ def whole_seconds(value: str | float, nanoseconds: bool, name: str, given: objec
     """
 
 def length_seconds(value: str | float, nanoseconds: bool, name: str, given: object) -> float:
-    """As :func:`whole_seconds`, with parts of a second."""
+    """Like :func:`whole_seconds`, with fractions of a second."""
 
 def iso(seconds: float) -> str:
     """Unix seconds as people read them: ``2026-01-31 12:00`` in UTC, with seconds where there are some."""

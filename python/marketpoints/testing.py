@@ -25,7 +25,7 @@ class Difference:
     column: str
     """The column; ``row`` where the latest row is another one."""
     then: Any
-    """What was known at that moment."""
+    """The value known at that moment."""
     later: Any
     """Its value in the full history."""
 

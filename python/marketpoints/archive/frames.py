@@ -46,7 +46,7 @@ class SeriesQuery:
     columns: tuple[str, ...] | None = None
 
     def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
-        """The engine's query for a window in Unix seconds; without one, for that of its arguments."""
+        """The engine's query for a window in Unix seconds; without one, for the arguments' own."""
         arguments = dict(self.arguments)
         if window is not None:
             arguments = {**arguments, "start": window[0], "end": window[1], "period": None}
@@ -69,7 +69,7 @@ class KeptSeries:
     bytes_a_second: float
 
 
-#: A partition: what is read, of which windows.
+#: A partition: queries and their windows.
 Work: TypeAlias = tuple[tuple[SeriesQuery, tuple[int, int]], ...]
 
 
@@ -151,7 +151,7 @@ def frame(
     # Each partition has the categories that it needs.
     shown = frames.utils.clear_known_categories(meta, cols=[name for name in labels if name in meta])
     place = (engine.path, engine.options, archive._lease)
-    # What ends the last partition is its last bucket: dask's last division is a part of it.
+    # Dask's last division is the last bucket itself, not the end of the window.
     stamps = [start for start, _ in spans] + [spans[-1][1] - min(one.step for one in holdings)]
     return frames.from_map(
         PartitionReader(place, labels, meta, columns is not None),
@@ -296,7 +296,7 @@ def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
     start, end = asks.query((first, last)).bounded or (first, last)
     if start >= end:
         raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
-    # What lies before and after all that is kept the engine reports when it reads the columns.
+    # The engine reports windows before and after the archived ones when it reads the columns.
     holes = [(one, other) for (_, one), (other, _) in pairwise(windows)]
     if missing := [one for one in holes if one[0] < end and start < one[1]]:
         hole = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
@@ -313,7 +313,7 @@ def _window(bounds: tuple[int, int]) -> Window:
 
 
 def _spans(holdings: Sequence[KeptSeries], span: PartitionSpan) -> list[tuple[int, int]]:
-    """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
+    """The windows of the partitions: days, months or years, cut to the archived windows."""
     return _engine.calendar_windows(span, min(one.start for one in holdings), max(one.end for one in holdings))
 
 

@@ -67,7 +67,7 @@ class Client(
         return Stream(engine, channels, batches)
 
     def _as_of(self, moment: float) -> "Client":
-        """The same client at a moment, where its clock stands still: Unix seconds."""
+        """This client with its clock stopped at a moment in Unix seconds."""
         twin = Client.__new__(Client)
         twin.__dict__.update(self.__dict__)
         twin._settings = {**self._settings, "clock": lambda: moment}
@@ -146,7 +146,7 @@ class AsyncClient(
 
 @contextmanager
 def _wrapping_partial_results(asked: Provenance) -> Iterator[None]:
-    """The engine leaves its own columns in an error; users get a set of series."""
+    """Converts the engine's columns in an error to a set of series."""
     try:
         yield
     except BaseException as error:
@@ -183,7 +183,7 @@ def _with_mended_error(promise: Any, mend: Callable[[BaseException], None]) -> A
 
 @contextmanager
 def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
-    """The same for the rows of the paid analytics pages."""
+    """Converts the rows of the paid analytics pages in an error."""
     try:
         yield
     except PartialError as error:
@@ -193,7 +193,7 @@ def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
 
 @contextmanager
 def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
-    """As above, for work on an archive: reports, or series that were paid for but not archived."""
+    """Converts the reports, or the paid series that could not be archived, in an error of work on an archive."""
     try:
         yield
     except BaseException as error:

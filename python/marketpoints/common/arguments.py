@@ -64,7 +64,7 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
 
 
 def series_type(type: str) -> str:  # noqa: A002 - the wire's own name
-    """As :func:`data_type`, of what has points.
+    """Like :func:`data_type`, for types that have points.
 
     Raises:
         InvalidRequest: As there; also for the analytics, with how to ask them.

@@ -30,7 +30,7 @@ def amount(type: str | None) -> str:  # noqa: A002
 
 
 def adds_up(type: str | None) -> bool:  # noqa: A002
-    """Whether the amounts of several buckets add up: they are of events, and not of what stands at a moment."""
+    """Whether the amounts of several buckets add up: they count events, and not a state at a moment."""
     return bool(_fact(type, "adds_up", False))
 
 

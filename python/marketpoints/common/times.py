@@ -40,9 +40,9 @@ __all__ = [
     "to_unix",
 ]
 
-#: What :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
+#: A time as :func:`to_unix` reads it. NumPy's and pandas' types are accepted without being imported.
 Time: TypeAlias = dt.date | str | float | Any
-#: What :func:`to_duration` reads.
+#: A length of time as :func:`to_duration` reads it.
 Duration: TypeAlias = dt.timedelta | str | float | Any
 #: The name of an interval, or a duration of its length.
 Interval: TypeAlias = str | dt.timedelta | Any

@@ -1,4 +1,4 @@
-"""What runs on the workers. Key and credentials come from their own environment and are never sent to them."""
+"""The work of Dask workers. Key and credentials come from their own environment and are never sent to them."""
 
 import inspect
 import os
@@ -94,6 +94,6 @@ def rows(config: RunConfig, parts: Sequence[PlannedSeries]) -> list[int]:
 
 
 def budget_scope(budget: str | None = None) -> str:
-    """Who shares a budget: ``process``, ``machine``, or ``all`` that name one Redis or folder; None: this worker's."""
+    """The scope of a budget: ``process``, ``machine``, or ``all`` with one Redis or folder; None: this worker's."""
     name = budget or os.environ.get(BUDGET) or "machine"
     return name if name in ("process", "machine") else "all"

@@ -78,7 +78,7 @@ class BaseLayer:
 
     @property
     def title(self) -> str:
-        """What is shown, in words."""
+        """The title."""
         return bare(title(identity_of(self.shown), amount_unit(self.shown)))
 
     @property
@@ -148,10 +148,10 @@ class BaseLayer:
         return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
 
     def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
-        """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
+        """Mean volume of a snapshot by price in a view, for each row of pixels: that of bids and that of asks.
 
-        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not known
-        apart all of it is ``bids``, and ``asks`` is None.
+        For a liquidation heatmap it is the sum over the buckets. If the sides are not known, all of it is ``bids``, and
+        ``asks`` is None.
         """
         import numpy as np
 

@@ -143,7 +143,7 @@ class BubbleData:
         return float(self.worth.max()) if len(self.worth) else 0.0
 
     def squares(self, view: tuple[tuple[int, int], tuple[float, float]], size: tuple[int, int]) -> dict[str, Any]:
-        """The bubbles of a view, those of one side within 8 × 8 pixels as one of their sum at their centre of mass.
+        """The bubbles of a view; those of one side within 8 × 8 pixels are merged at their centre of mass.
 
         Where that leaves more than 4,000 the squares have 16 pixels a side, or 32.
 

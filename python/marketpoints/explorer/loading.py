@@ -18,7 +18,7 @@ class BlockingClient(Protocol):
     """A blocking client."""
 
     def plan(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
-        """What a call would cost."""
+        """The plan of a call."""
 
     def points(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
         """The call."""
@@ -28,7 +28,7 @@ class ReadableArchive(Protocol):
     """An archive."""
 
     def read(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the archive's own name
-        """What is kept."""
+        """The archived points."""
 
 
 class Loader(Protocol):
@@ -45,7 +45,7 @@ class ResultLoader:
     """Loads more of a result.
 
     Args:
-        shown: The result: what it is of says what to ask.
+        shown: The result; its identity is that of the calls.
         client: A blocking client, which plans the weight of each stretch, and downloads it on request.
         archive: An archive, which is read without asking.
         arguments: Further arguments of the call, such as ``block_size``.

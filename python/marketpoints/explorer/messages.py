@@ -29,7 +29,7 @@ __all__ = ["SIDES", "Answers", "Overlays", "ViewRequest"]
 #: Sends a message and its buffers to the page.
 Send: TypeAlias = Callable[[dict[str, Any], list[bytes]], None]
 SIDES = ("both", "two", "bids", "asks")
-#: Pixels of the largest picture, and those of a side.
+#: Most pixels of a picture, and of one side.
 MOST_PIXELS, LONGEST = 8_000_000, 8_192
 MILLI = 1_000_000
 #: Milliseconds from 1970 to the first and to the last moment that nanoseconds hold.
@@ -250,7 +250,7 @@ class Answers:
 
     @property
     def _beside(self) -> str:
-        """What the profile shows; empty without one."""
+        """The label of the profile; empty without one."""
         if self.over.profile is not None:
             return amount(self.over.profile.id.type) or "volume"
         return self.base.beside

@@ -33,12 +33,12 @@ __all__ = [
     "times",
 ]
 
-#: Values on their own, up to so many of which a line has large markers.
+#: Most isolated values that a line shows as large markers.
 FEW = 60
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
-    """The axes given, or those of a new figure."""
+    """The given axes, or new ones in a new figure."""
     pyplot = load("matplotlib.pyplot")
     if ax is not None:
         return ax
@@ -126,7 +126,7 @@ def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:
 
 
 def held(shown: Drawable, rows: Any) -> tuple[Any, Any]:
-    """As :func:`broken`, of values that hold from the start of their bucket to its end: steps."""
+    """Like :func:`broken`, for values that hold from the start of their bucket to its end: steps."""
     import numpy as np
 
     starts, ends = (edges[rows] for edges in spans(shown))
@@ -146,7 +146,7 @@ def show_span(ax: Any, low: float, high: float) -> None:
 
 
 def show_asked(ax: Any, shown: Drawable) -> None:
-    """Shows the window that was asked for, of what has no row where nothing happened."""
+    """Extends the time axis to the requested window, for types without rows where nothing happened."""
     if shown.requested is not None:
         show_span(ax, *(float(days(edge)) for edge in shown.requested))
 
@@ -165,7 +165,7 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
 
 
 def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
-    """A legend in rows at the top, and room for it above what is drawn; a note stands last in it.
+    """Adds a legend in rows at the top, with room above the drawn values; a note is its last entry.
 
     Marks are what it shows in place of what the axes hold.
     """
@@ -184,7 +184,7 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
     for size, letter, row in (("small", 7, 18), ("xx-small", 5, 13)):
         letters = size
         columns = int(np.clip(width // (60 + letter * longest), 1, len(texts)))
-        # Of the height afterwards, for all that was there before lies below the legend.
+        # Share of the new height: the old content lies below the legend.
         share = (14 + row * -(-len(texts) // columns)) / height
         if share <= 0.5 and 60 + letter * longest <= width:
             break

@@ -1,4 +1,4 @@
-"""Candles with volume below, and those of both sides together."""
+"""Candles with volume below, of one series or of both sides together."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 OHLC = ("open", "high", "low", "close")
-#: What open interest and others with an open and a close lack.
+#: The columns of candles; open interest has prices without a volume.
 TRADED = (*OHLC, "volume")
 
 

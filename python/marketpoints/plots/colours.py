@@ -13,12 +13,12 @@ POINT = "#c2185b"
 
 
 def text_colour(ax: Any) -> Any:
-    """The colour of texts on these axes: that of their labels, light in a dark style."""
+    """The colour of texts on these axes, which is light in a dark style."""
     return ax.xaxis.label.get_color()
 
 
 def legend_background() -> str:
-    """The colour behind a legend: that of axes in the current style."""
+    """The background colour of a legend: the axes' in the current style."""
     return str(load("matplotlib").rcParams["axes.facecolor"])
 
 

@@ -1,4 +1,4 @@
-"""Heatmaps: order books with their mid price, liquidations by price, and what is drawn over them."""
+"""Heatmaps: order books with their mid price, liquidations by price, and the layers over them."""
 
 import math
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def heatmap(
     if nothing := outside(shown.prices, asked, planes[0][0].step):
         return blank(ax, nothing)
     ax.set_facecolor(colours.paper)
-    # A book has a volume whatever the length of a bucket; that of liquidations grows with it.
+    # A liquidated volume grows with the length of the bucket; a resting one does not.
     quantity, is_sum = amount(shown.id.type) or "volume", adds_up(shown.id.type)
     text = label(volume_per(quantity, shown.id) if is_sum else quantity, unit)
     _image(ax, planes, "stack" if is_sum else "max", unit, norm, text)
@@ -74,7 +74,7 @@ def heatmap(
 
 
 def _planes(shown: DrawableLevels, step: float | None, colours: palette.Theme, sides: str) -> list[tuple[Pixels, Any]]:
-    """What is painted, in which colours."""
+    """The levels to paint and their colours: one plane, or one for each side."""
     if sides == "one":
         return [(Pixels.of(shown, step), palette.palette(colours.one))]
     two = (("bids", colours.bids), ("asks", colours.asks))

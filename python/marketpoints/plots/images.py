@@ -112,7 +112,7 @@ class Raster(WholeAxes):
         table = np.append(cmap(np.arange(cmap.N), bytes=True), np.zeros((1, 4), np.uint8), axis=0)
         if type(norm) is BoundaryNorm:  # the usual one, in a fraction of the time that it takes by itself
             edges = np.asarray(norm.boundaries)
-            # Of neighbouring doubles the middle is an end: the last edge has no colour of its own.
+            # The middle of two neighbouring doubles is one of them: clip, since the last edge has no colour.
             of_step = np.clip(np.asarray(norm((edges[1:] + edges[:-1]) / 2), dtype=np.int64), 0, cmap.N - 1)
             numbers = of_step[np.searchsorted(edges[1:-1].astype(np.float32), values, side="right")]
         else:

@@ -160,7 +160,7 @@ class FootprintNumbers(Composed):
         self._rows, self._place = (starts, ends, values), place
 
     def parts(self, ax: Any) -> Iterator[Any]:
-        """The numbers of what the axes show."""
+        """The numbers of the visible range."""
         starts, ends, values = self._rows
         low, high = sorted(ax.get_xlim())
         seen = (ends > low) & (starts < high) & np.isfinite(values)
@@ -252,7 +252,7 @@ class SideProfile(Composed):
         self._levels, self._step = (prices, buys, sells), step
 
     def rows(self, ax: Any) -> tuple[Any, float, Any, Any]:
-        """Lower edges, height, bought and sold volume of the rows of what the axes show."""
+        """Lower edges, height, bought and sold volume of the visible rows."""
         starts, ends, offsets = self._buckets
         low, high = sorted(ax.get_xlim())
         bucket = np.repeat((ends > low) & (starts < high), np.diff(offsets))

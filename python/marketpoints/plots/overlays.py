@@ -1,4 +1,4 @@
-"""What is drawn over prices: liquidations as bubbles, candles over a heatmap."""
+"""Layers over prices: liquidations as bubbles, candles over a heatmap."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
 
 
 def is_book(shown: Drawable) -> bool:
-    """Whether a series is an order book: a heatmap of what rests, with bids and asks."""
+    """Whether a series is an order book: a heatmap of resting orders, with bids and asks."""
     return role(shown.id.type) == "heatmap" and not adds_up(shown.id.type)
 
 
@@ -58,7 +58,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
     colours = [COLOURS.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
-    if ax.images:  # on any colour: an edge of what the paper is not, round the smallest too
+    if ax.images:  # over a heatmap: an edge in contrast to the background, also around the smallest
         edge = "white" if is_dark(ax) else "#1b1f24"
         style: dict[str, Any] = {"edge": edge, "smallest": 3.0, "alpha": 0.8, "width": 0.9}
     else:
@@ -83,7 +83,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
 
 
 def background_of(ax: Any) -> str:
-    """The colour behind what is drawn."""
+    """The background colour."""
     return str(load("matplotlib.colors").to_hex(ax.get_facecolor()))
 
 

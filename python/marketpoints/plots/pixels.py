@@ -53,7 +53,7 @@ class Pixels:
 
     @classmethod
     def of(cls, shown: DrawableLevels, step: float | None = None, side: str = "both") -> "Pixels":
-        """Those of a heatmap, added up in buckets where a step is given.
+        """Makes the levels of a heatmap, added up in buckets of ``step`` if it is given.
 
         Raises:
             InvalidRequest: The step or the side is not valid, or no snapshot has known sides.
@@ -133,7 +133,7 @@ class Pixels:
         reduce: str,
         side: str | None,
     ) -> "npt.NDArray[np.float32]":
-        """As :meth:`raster` of a view outside of the range of times: NaN there."""
+        """Like :meth:`raster`, for a view that reaches beyond the range of times: NaN there."""
         import numpy as np
 
         made = np.full(size[::-1], np.nan, dtype=np.float32)

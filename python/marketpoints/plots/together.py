@@ -21,10 +21,10 @@ PRICES, BOOK, VOLUME, BELOW, HIGHEST = 4.2, 5.0, 1.1, 1.6, 76.8
 
 @dataclass
 class PricePanel:
-    """A panel of prices: its market, and what is drawn on it.
+    """A panel of prices: its market, and the series drawn on it.
 
     Attributes:
-        base: What the panel is drawn by: a heatmap, market profiles, candles (both sides of one), a volume profile.
+        base: The lowest layer: a heatmap, market profiles, candles (both sides of one), a volume profile.
         candles: Candles over a heatmap.
         liquidations: Liquidations of the market, by side.
         profiles: Volume profiles at the side.
@@ -113,7 +113,7 @@ def same_market(one: Drawable, other: Drawable) -> bool:
 
 
 def sorted_out(results: Sequence[Drawable]) -> tuple[list[PricePanel], list[list[Drawable]]]:
-    """The panels of prices, and the groups of what is drawn below them."""
+    """The panels of prices, and the groups of series below them."""
     roles: dict[str, list[Drawable]] = {"candles": [], "profile": [], "base": [], "other": []}
     for one in results:
         roles[_role(one)].append(one)

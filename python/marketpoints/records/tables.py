@@ -43,7 +43,7 @@ def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
     return array
 
 
-#: The annotations of records' fields, without those of records within records.
+#: The annotations of records' fields, except nested records.
 FORMS: dict[Any, Form] = {
     str: Form("text"),
     str | None: Form("text"),
@@ -277,7 +277,7 @@ def record(kind: Callable[..., Record], sent: Mapping[str, Any], named: Callable
 
 @cache
 def _readers(kind: Any, named: Callable[[str], str]) -> dict[str, Callable[[Any], Any] | None]:
-    """How each field of a kind of records is read, by attribute name: its own ``read``, else that of its annotation."""
+    """The reader of each field of a record class, by attribute name: its own ``read``, else by its annotation."""
     return {one.name: _reader(one, named) for one in fields(kind) if one.name != "extra"}
 
 

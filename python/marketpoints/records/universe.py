@@ -62,7 +62,7 @@ class SeriesRecord(TypedRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesPlan(SeriesRecord):
-    """What a series of a universe will cost.
+    """The requests and the weight of one series of a universe.
 
     Attributes:
         points: Buckets in its requests.
@@ -150,7 +150,7 @@ class SeriesTable:
 
 @dataclass(frozen=True, repr=False)
 class UniversePlan(SeriesTable):
-    """What a universe would send and cost. False if nothing is left to request.
+    """The requests and the weight of a universe. False if nothing is left to request.
 
     Attributes:
         series: The plan of each series: ``status`` is ``planned``, ``kept`` (all of it is archived) or ``refused``.
@@ -202,7 +202,7 @@ class UniversePlan(SeriesTable):
         }
 
     def pieces(self, requests: int | None = None) -> list[Piece]:
-        """What is left to request, as small, picklable pieces for other processes.
+        """The remaining requests as small, picklable pieces for other processes.
 
         :meth:`Piece.sync` runs one. An archive lets one writer at a time write a series: run several pieces of one
         series one at a time, the oldest first, or they wait for each other.
@@ -269,17 +269,17 @@ class UniverseReport(SeriesTable):
 
     @property
     def empty(self) -> Records[SeriesReport]:
-        """Those that were downloaded in full and have no row."""
+        """The series that were downloaded in full and have no row."""
         return self._with_status("empty")
 
     @property
     def refused(self) -> Records[SeriesReport]:
-        """Those that were not sent, or that the service refused."""
+        """The series that were not requested, or that the service refused."""
         return self._with_status("refused")
 
     @property
     def failed(self) -> Records[SeriesReport]:
-        """Those of which something is still missing."""
+        """The series that are still incomplete."""
         return self._with_status("failed")
 
     def _facts(self) -> dict[str, str]:

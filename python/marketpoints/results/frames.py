@@ -186,7 +186,7 @@ class RecordFrames(Exported):
         return LIBRARIES["pandas"].records(self._table())
 
     def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars; fields that this version does not know are JSON text in ``extra``.
+        """Like :meth:`to_pandas`, for polars; fields that this version does not know are JSON text in ``extra``.
 
         Raises:
             MissingDependencyError: polars is not installed.
@@ -194,7 +194,7 @@ class RecordFrames(Exported):
         return LIBRARIES["polars"].records(self._table())
 
     def to_arrow(self) -> Any:
-        """As :meth:`to_polars`, for pyarrow.
+        """Like :meth:`to_polars`, for pyarrow.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.

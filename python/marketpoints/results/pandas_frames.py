@@ -25,7 +25,7 @@ def of_series(every: Sequence[FrameSource], label: Label = "left", *, copy: bool
 
 
 def _frame(pandas: Any, parts: Sequence[Flat]) -> Any:
-    """The rows of several series with the same columns; those of a single series share its memory."""
+    """The rows of several series with the same columns; a single series is not copied."""
     index = pandas.DatetimeIndex(_joined([times for times, _ in parts]), name="time", copy=False).tz_localize("UTC")
     data = {name: _column(pandas, name, [columns[name] for _, columns in parts]) for name in parts[0][1]}
     return pandas.DataFrame(data, index=index, copy=False)

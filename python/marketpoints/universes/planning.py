@@ -1,4 +1,4 @@
-"""The plan of a universe: every series cut by the engine's planner, without what is archived."""
+"""The plan of a universe: the missing windows of every series, cut by the engine's planner."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +28,7 @@ __all__ = ["PARALLEL", "planned_async", "planned_blocking"]
 PARALLEL = 8
 #: Bytes on disk of a bucket of a minute, an hour and a day, by wire type; used until the archive holds some to measure.
 BUCKET_BYTES: dict[str, Sequence[float]] = {name: row["file_bytes"] for name, row in TABLE.items()}
-#: Wire type whose bytes stand in for those of a type that is not in the table.
+#: Wire type whose bytes are used for types that are not in the table.
 FALLBACK_TYPE = METHODS["candles"]
 
 #: Fields that a plan sums over its series.
@@ -52,10 +52,10 @@ class Entry:
     requests: int = 0
     weight: int = 0
     points: int = 0
-    # Of one bucket on disk, measured or from the table.
+    # Bytes of one bucket on disk, measured or from the table.
     bucket_bytes: float = 0.0
     refusal: str = ""
-    # The ledger cannot be read: until the next sync repairs it, what is missing is not known.
+    # The ledger cannot be read: the missing windows are unknown until the next sync repairs it.
     unknown: bool = False
 
     @property
@@ -199,7 +199,7 @@ def _prepare(entry: Entry, now: float, tier: str | None) -> None:
 
 
 def _merged(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries; those of one series are merged where windows overlap or touch, so that nothing counts twice."""
+    """Merges entries of one series whose windows overlap or touch, so that nothing counts twice."""
     merged: dict[Any, list[Entry]] = {}
     for entry in entries:
         wanted = entry.wanted

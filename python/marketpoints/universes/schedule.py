@@ -53,7 +53,7 @@ class Schedule:
             return piece
 
     def done(self, piece: Piece) -> None:
-        """The piece is done; what is left of its series waits for the next."""
+        """Marks a piece as done, so that the next one of its series may start."""
         with self._lock:
             left = self._left[piece.series]
             if left:

@@ -98,7 +98,7 @@ class DetailLevels(BaseLayer):
 
     @property
     def title(self) -> str:
-        """What is shown, in words, as of the snapshots."""
+        """The title, for the snapshots' interval."""
         identity = replace(identity_of(self.shown), interval=self._wire)
         return bare(title(identity, amount_unit(self.shown)))
 
@@ -109,11 +109,11 @@ class DetailLevels(BaseLayer):
 
     @property
     def beside(self) -> str:
-        """What :meth:`resting` counts, in words."""
+        """The label of :meth:`resting`'s volume."""
         return super().beside if self.adds_up else f"mean of the largest {amount(self.shown.id.type)}"
 
     def raster(self, view: View, size: tuple[int, int], side: str) -> Any:
-        """As of :class:`BaseLayer`."""
+        """Like :meth:`BaseLayer.raster`."""
         self._width = size[0]
         return super().raster(view, size, side)
 
@@ -167,7 +167,7 @@ class DetailLevels(BaseLayer):
                 del self._days[farthest]
 
     def description(self, window: tuple[int, int]) -> str:
-        """What a view shows, in words."""
+        """The level of detail of a view, in words."""
         level = self.level(window, self._width)
         if self.needed(window, self._width) is not None:
             return ""

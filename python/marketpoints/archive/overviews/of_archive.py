@@ -118,10 +118,10 @@ class ExploreMethods(Inventory):
     ) -> Overviews:
         """Makes coarser heatmaps of an archived one, so that :meth:`explore` shows a year of it at once.
 
-        Of each price the largest volume of 15 minutes, 1 hour and 4 hours; of a liquidation heatmap the sum. They lie
-        beside the data, about a quarter of their size, are no data of the archive's and may be removed at any time.
-        What was made of the same data stays, so that after a sync only the months that it changed are made. Each month
-        is written atomically; a day is in memory at a time.
+        They hold the largest volume of each price in 15 minutes, 1 hour and 4 hours; of a liquidation heatmap the sum.
+        They lie beside the data, have about a quarter of its size and may be removed at any time. Overviews of
+        unchanged data are kept, so that after a sync only the changed months are made. Each month is written
+        atomically; one day is in memory at a time.
 
         Args:
             type: Data type by its wire name, or a series method's name: of a heatmap.
@@ -173,9 +173,9 @@ class ExploreMethods(Inventory):
     ) -> "Explorer":
         """All archived candles, or a heatmap, to zoom and drag in a notebook; costs nothing.
 
-        Of a heatmap that is larger than 32 MB of files the overviews are shown (:meth:`build_overviews`): of every view
-        the coarsest whose buckets are no wider than a pixel, so that nothing is lost that could be seen. Close up the
-        snapshots of the days in view are read.
+        Heatmaps of more than 32 MB of files are shown by their overviews (:meth:`build_overviews`): each view by the
+        coarsest whose buckets are no wider than a pixel, so that nothing visible is lost. Zoomed in, the snapshots of
+        the days in view are read.
 
         Args:
             type: Data type by its wire name, or a series method's name.
