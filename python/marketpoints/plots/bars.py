@@ -6,12 +6,10 @@ from typing import Any
 from ..common.data_types import TABLE, amount, role, title as title_of
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
-from .colours import DOWN, LINE, UP, text_colour
+from .colours import LINE, SIDES, text_colour
 from .labels import amount_unit, identity_of, label, plain, shared, title
 
 __all__ = ["column_of", "draw", "is_bars", "of_sides"]
-
-COLOURS = {"BUY": UP, "SELL": DOWN}
 
 
 def is_bars(shown: Drawable) -> bool:
@@ -38,7 +36,7 @@ def of_sides(series: Sequence[Drawable], ax: Any) -> Any:
             down = one.id.side == "SELL" and len(series) > 1
             amounts_of = one[column_of(one)]
             heights = -amounts_of if down else amounts_of
-            bars.append((*spans(one), heights, COLOURS.get(one.id.side or "", LINE), one.id.side))
+            bars.append((*spans(one), heights, SIDES.get(one.id.side or "", LINE), one.id.side))
     draw(ax, bars)
     for one in series:
         show_asked(ax, one)

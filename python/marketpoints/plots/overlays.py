@@ -9,12 +9,10 @@ from ..common.protocols import Drawable
 from .axes import legend, spans
 from .bars import column_of
 from .candles import OHLC, is_candles
-from .colours import DOWN, LINE, UP, is_dark
+from .colours import LINE, SIDES, is_dark
 from .labels import amount_unit, plain, short
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
-
-COLOURS = {"BUY": UP, "SELL": DOWN}
 
 
 def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
@@ -56,7 +54,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
     middles_of = [(starts + ends) / 2 for starts, ends in map(spans, filled)]
     values = [prices_at(moments, base, over, side) for moments, side in zip(middles_of, sides, strict=True)]
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
-    colours = [COLOURS.get(side, LINE) for side in named]
+    colours = [SIDES.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
     if ax.images:  # over a heatmap: an edge in contrast to the background, also around the smallest
         edge = "white" if is_dark(ax) else "#1b1f24"
