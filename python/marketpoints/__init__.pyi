@@ -1,4 +1,4 @@
-"""What users use, and where it stands; ``import marketpoints`` loads a name when it is first looked up."""
+"""The public names and their modules; ``import marketpoints`` loads a name when it is first looked up."""
 
 from . import (
     adapters as adapters,

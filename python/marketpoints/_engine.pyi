@@ -37,9 +37,11 @@ __all__ = [
     "copy_of_ascending",
     "data_types",
     "decode_points",
+    "default_settings",
     "file_spans",
     "from_seconds",
     "gather",
+    "identity_fields",
     "ingest",
     "intervals",
     "iso",
@@ -68,17 +70,17 @@ __all__ = [
 
 __version__: str
 
-#: What is called after each answer of a call, and every quarter of a second while nothing arrives: with requests done
+#: A callback, called after each answer of a call and every quarter of a second in between: with requests done
 #: and all, weight done and all, rows, seconds that the next request still waits for budget, and seconds left.
 _Tell: TypeAlias = Callable[[int, int, int, int, int, float, float], object]
 
 @final
 class Layout:
-    """What a row of a series holds, and names and kinds of its columns. Series of a type share one."""
+    """The shape of a series' rows, and names and kinds of its columns. Series of a type share one."""
 
     @property
     def shape(self) -> Literal["table", "heatmap", "profile", "tpo"]:
-        """What a row holds."""
+        """The shape of a row."""
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in wire order, without the timestamp."""
@@ -138,7 +140,7 @@ class Columns:
         """Identity fields that this version does not know: the value's JSON text by wire name."""
     @property
     def layout(self) -> Layout:
-        """What a row holds, and which columns there are."""
+        """The shape of a row, and the columns."""
     @property
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
@@ -233,22 +235,23 @@ class Archive:
         (``datetime64[ns]``) and rows.
         """
     def missing(self, query: Query) -> list[dict[str, Any]]:
-        """What was never asked of a query, by key: key, query (pairs), interval_seconds, windows (``Window``)."""
+        """A query's windows never downloaded, by key: key, query (pairs), interval_seconds, windows (``Window``)."""
     def edge(self, query: Query, last: bool) -> np.datetime64 | None:
-        """The time of the first row that is kept of a query, or of the last; None where there is none."""
+        """The time of a query's first archived row, or of its last; None without any."""
     def compact(self, before: float, query: Query | None = None) -> tuple[int, int, int]:
-        """Drops what was replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
+        """Drops vintages replaced by a moment in Unix seconds, of a query or of all: files, bytes and rows."""
     def keys(self, queries: Sequence[Query]) -> list[str | None]:
         """The keys of queries of one symbol each, as :meth:`contents` has them; None where nothing is kept."""
     def contents(self) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        """What is kept, by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
+        """The archived windows by key: key, query (pairs), interval_seconds, windows (``Window``), rows, bytes, files.
 
         Also path and problem of each foreign file among the ledgers.
         """
     def consistency(self) -> tuple[int, list[dict[str, Any]]]:
-        """Buckets compared with what finer ones make, and the values that differ.
+        """Number of buckets compared with those of finer intervals, and the values that differ.
 
-        Of each key, finer, the fields of its id, time, column, before (what is kept) and after (what the finer make).
+        Each with key, finer, the fields of its id, time, column, before (the archived value) and after (the value
+        computed from the finer interval).
         """
     def verify(self) -> dict[str, Any]:
         """Every file's checksum compared: files and bytes that are right, problems (path, state, problem)."""
@@ -298,7 +301,7 @@ class PlannedRequest:
         """The full URL, without the key."""
     @property
     def weight(self) -> int:
-        """What it costs (section 8.2)."""
+        """Its weight (section 8.2)."""
     @property
     def points(self) -> int:
         """How many buckets its window holds."""
@@ -311,7 +314,7 @@ class PlannedRequest:
 
 @final
 class Plan:
-    """What a call would send."""
+    """The requests of a call, before any is sent."""
 
     @property
     def requests(self) -> list[PlannedRequest]:
@@ -369,23 +372,23 @@ class Client:
         api_key: str,
         base_url: str,
         *,
-        tier: str | None = None,
-        timeout: float = 30.0,
-        read_timeout: float = 15.0,
-        total_timeout: float | None = None,
-        retries: int = 5,
-        max_wait: float | None = None,
-        max_body: int = ...,
-        max_memory: int | None = ...,
-        budget: str = "process",
-        proxy: str | None = None,
-        ca_certs: str | None = None,
-        clock: Callable[[], float] | None = None,
-        archive: Archive | None = None,
-        archive_source: str | None = None,
-        dialect: Dialect | None = None,
-        check_symbols: bool = True,
-        any_block_size: bool = False,
+        tier: str | None,
+        timeout: float,
+        read_timeout: float,
+        total_timeout: float | None,
+        retries: int,
+        max_wait: float | None,
+        max_body: int,
+        max_memory: int | None,
+        budget: str,
+        proxy: str | None,
+        ca_certs: str | None,
+        clock: Callable[[], float] | None,
+        archive: Archive | None,
+        archive_source: str | None,
+        dialect: Dialect | None,
+        check_symbols: bool,
+        any_block_size: bool,
     ) -> Client: ...
     def check_archive(self) -> None:
         """Raises where the archive that is read through holds another service's data.
@@ -413,7 +416,7 @@ class Client:
     def look_up_async(self, query: Query, now: float, archive: Archive | None = None) -> Awaitable[str | None]:
         """:meth:`look_up`, awaited."""
     def plan(self, query: Query) -> Plan:
-        """What :meth:`points` would send for this query; sends nothing."""
+        """The requests that :meth:`points` would send for this query; sends nothing."""
     def plan_analytics(
         self,
         endpoint: str,
@@ -421,7 +424,7 @@ class Client:
         limit: int | None = None,
         max_weight: int | None = None,
     ) -> Plan:
-        """What :meth:`analytics` would send at most; sends nothing."""
+        """The most requests that :meth:`analytics` would send; sends nothing."""
     def now(self) -> float:
         """Unix seconds by the client's clock."""
     def points(
@@ -509,13 +512,13 @@ class Client:
         self,
         channels: Sequence[tuple[str, str, str, str | None, Sequence[tuple[str, str]], Sequence[tuple[str, str]]]],
         *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = ...,
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | None = None,
-        batches: bool = False,
+        queue: int,
+        overflow: str,
+        backoff: tuple[float, float],
+        reconnects: int | None,
+        ping_after: float,
+        record: str | None,
+        batches: bool,
     ) -> EventStream:
         """A stream of channels: type, exchange, symbol, category, parameters, and what is sent unchecked."""
     def usage(self) -> dict[str, int]:
@@ -623,11 +626,11 @@ class LocalService:
     def requests(self) -> list[tuple[int, str, str, int, int, str, str, int, int]]:
         """The last requests, the oldest first, without keys.
 
-        Of each: Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
+        Each with Unix nanoseconds, method, target, status, weight, tier, name of the key, bytes and microseconds.
         """
     @property
     def requests_left_out(self) -> int:
-        """How many requests are kept no more."""
+        """Number of older requests that are no longer held."""
     @property
     def spent(self) -> int:
         """Weight that was charged for all requests."""
@@ -681,7 +684,7 @@ class FaultRule:
 
 @final
 class IngestReport:
-    """What an ingest did."""
+    """The counts of an ingest."""
 
     @property
     def files(self) -> int:
@@ -833,7 +836,7 @@ def whole_seconds(value: str | float, nanoseconds: bool, name: str, given: objec
     """
 
 def length_seconds(value: str | float, nanoseconds: bool, name: str, given: object) -> float:
-    """As :func:`whole_seconds`, with parts of a second."""
+    """Like :func:`whole_seconds`, with fractions of a second."""
 
 def iso(seconds: float) -> str:
     """Unix seconds as people read them: ``2026-01-31 12:00`` in UTC, with seconds where there are some."""
@@ -882,11 +885,18 @@ def points_parameters() -> list[tuple[str, str, str]]:
 def contract_usd(exchange: str, raw_symbol: str) -> float | None:
     """USD that a unit of amount is worth on an inverse market; None for a market whose amounts are in coin."""
 
+def identity_fields() -> list[str]:
+    """The names of the fields of a series' identity, in the wire's order (supplement 2)."""
+
+def default_settings() -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a client, and those of a stream, that have a value by default; by their names."""
+
 def data_types() -> list[dict[str, Any]]:
     """The data-type table.
 
-    By name: name, method, cost, max_points, file_bytes (of a minute, an hour and a day), included_depth, usd, group_by,
-    gapfill, lowest_tier, shape, columns.
+    By name: name, method, title, role, amount, adds_up, panels (each a quantity, its columns, band, unit, and whether
+    it is drawn as steps), cost, max_points, file_bytes (of a minute, an hour and a day), included_depth, arguments (of
+    a method that not every type reads), needs_block_size, usd, group_by, gapfill, lowest_tier, shape, columns.
     """
 
 def analytics_endpoints() -> list[dict[str, Any]]:

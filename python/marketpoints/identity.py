@@ -9,7 +9,7 @@ from .printable import printable
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Asked", "Selection", "SeriesId", "Window"]
+__all__ = ["Provenance", "Selection", "SeriesId", "Window"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Selection(NamedTuple):
         return printable(f"{market} on {' + '.join(self.exchanges)}" if self.exchanges else market)
 
 
-class Asked(NamedTuple):
+class Provenance(NamedTuple):
     """How a series came about.
 
     Attributes:

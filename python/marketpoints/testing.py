@@ -6,7 +6,7 @@ from typing import Any
 
 from .client.clients import Client
 from .common.optional import load
-from .common.times import Time, iso, to_unix
+from .common.times import SECOND_NS, Time, iso, to_unix
 from .errors import InvalidRequest
 from .local.service import LocalService
 
@@ -25,7 +25,7 @@ class Difference:
     column: str
     """The column; ``row`` where the latest row is another one."""
     then: Any
-    """What was known at that moment."""
+    """The value known at that moment."""
     later: Any
     """Its value in the full history."""
 
@@ -133,7 +133,7 @@ def _framed(made: Any) -> Any:
 def _known(frame: Any, moment: float) -> Any:
     """The latest row at or before a moment; None where there is none."""
     pandas = load("pandas")
-    place = frame.index.searchsorted(pandas.Timestamp(round(moment * 1e9), tz="UTC"), side="right")
+    place = frame.index.searchsorted(pandas.Timestamp(round(moment * SECOND_NS), tz="UTC"), side="right")
     return None if place == 0 else frame.iloc[place - 1]
 
 

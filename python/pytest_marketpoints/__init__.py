@@ -35,7 +35,7 @@ def marketpoints_settings() -> Mapping[str, Any]:
 
 
 def _settings(request: pytest.FixtureRequest, common: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the fixture, then of the marks from the outermost to that of the test."""
+    """The settings of the fixture, then of the marks from the outermost to that of the test."""
     settings = dict(common)
     for mark in reversed(list(request.node.iter_markers(MARK))):
         if mark.args:

@@ -8,7 +8,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::columns::{Columns, python_name};
+use super::columns::Columns;
 use super::errors;
 use super::failures::from_client;
 use super::query::Query;
@@ -20,6 +20,7 @@ use crate::client::{
 };
 use crate::clock::{UnixMicros, UnixNanos, Window};
 use crate::columns::NO_TIME;
+use crate::protocol::records::attribute_name;
 
 /// How long files are, the longest first: name, and the most seconds.
 #[pyfunction]
@@ -248,7 +249,7 @@ pub(super) fn checked(py: Python<'_>, answer: Result<Each<Checked>, ClientError>
 fn revised(py: Python<'_>, entry: &Bound<'_, PyDict>, revision: Revision) -> PyResult<()> {
     let Revision { id, time, column, before, after } = revision;
     for (name, value) in id.fields() {
-        entry.set_item(python_name(name), value)?;
+        entry.set_item(attribute_name(name), value)?;
     }
     entry.set_item("time", moment(py, time)?)?;
     entry.set_item("column", column)?;

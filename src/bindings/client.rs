@@ -22,8 +22,28 @@ use super::query::{MarketFilters, Query, analytics_query};
 use super::runtime::{Process, awaitable, wait, wait_here};
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::{python_clock, unix_nanos, unix_seconds};
-use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed};
+use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed, Overflow, StreamOptions};
 use crate::protocol::{self, Tier, Weight};
+
+/// The settings of a client and of a stream that have a value by default, each by its name in Python.
+#[pyfunction]
+pub(super) fn default_settings(py: Python<'_>) -> PyResult<(Bound<'_, PyDict>, Bound<'_, PyDict>)> {
+    let (config, options) = (Config::new("", ""), StreamOptions::default());
+    let client = PyDict::new(py);
+    client.set_item("timeout", config.timeout.as_secs_f64())?;
+    client.set_item("read_timeout", config.read_timeout.as_secs_f64())?;
+    client.set_item("retries", config.retries)?;
+    client.set_item("max_body", config.max_body)?;
+    client.set_item("check_symbols", config.check_symbols)?;
+    client.set_item("any_block_size", config.any_block_size)?;
+    let stream = PyDict::new(py);
+    stream.set_item("queue", options.queue)?;
+    stream.set_item("overflow", if options.overflow == Overflow::Wait { "wait" } else { "drop" })?;
+    stream.set_item("backoff", (options.backoff.first.as_secs_f64(), options.backoff.longest.as_secs_f64()))?;
+    stream.set_item("ping_after", options.ping_after.as_secs_f64())?;
+    stream.set_item("batches", options.batches)?;
+    Ok((client, stream))
+}
 
 /// The client's engine.
 #[pyclass(frozen, module = "marketpoints._engine")]
@@ -38,10 +58,8 @@ pub(super) struct Client {
 impl Client {
     #[new]
     #[pyo3(signature = (
-        api_key, base_url, *, tier = None, timeout = 30.0, read_timeout = 15.0, total_timeout = None, retries = 5,
-        max_wait = None, max_body = 1 << 30, max_memory = None, budget = "process", proxy = None, ca_certs = None, clock = None,
-        archive = None, archive_source = None, dialect = None, check_symbols = true,
-        any_block_size = false
+        api_key, base_url, *, tier, timeout, read_timeout, total_timeout, retries, max_wait, max_body, max_memory, budget,
+        proxy, ca_certs, clock, archive, archive_source, dialect, check_symbols, any_block_size
     ))]
     fn new(
         py: Python<'_>,
@@ -304,8 +322,7 @@ impl Client {
     }
 
     #[pyo3(signature = (
-        channels, *, queue = 10_000, overflow = "wait", backoff = (2.0, 60.0), reconnects = None, ping_after = 20.0,
-        record = None, batches = false
+        channels, *, queue, overflow, backoff, reconnects, ping_after, record, batches
     ))]
     fn stream(
         &self,

@@ -16,6 +16,7 @@ use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{is_settled, settled};
+use crate::protocol::records::attribute_name;
 use crate::protocol::{ID_FIELDS, SeriesId, Shape};
 
 /// From so many series on, Python's garbage collector is paused while they are created.
@@ -216,14 +217,10 @@ fn restored(
 /// column.
 type PickleParts<'py> = (Bound<'py, PyDict>, Bound<'py, PyDict>, Py<PyString>, Py<PyAny>, Bound<'py, PyList>);
 
-/// Python's name of an identity field.
-pub(super) fn python_name(wire: &str) -> &str {
-    match wire {
-        "rawSymbol" => "raw_symbol",
-        "normalizedSymbol" => "normalized_symbol",
-        "tokenName" => "token_name",
-        plain => plain,
-    }
+/// The names of a series' identity fields in Python, in the order of the wire.
+#[pyfunction]
+pub(super) fn identity_fields() -> Vec<String> {
+    ID_FIELDS.iter().map(|wire| attribute_name(wire)).collect()
 }
 
 #[pymethods]
@@ -238,7 +235,7 @@ impl Columns {
     ) -> PyResult<Self> {
         let mut known = SeriesId::default();
         for wire in ID_FIELDS {
-            let value = id.get_item(python_name(wire))?.map(|value| value.extract()).transpose()?;
+            let value = id.get_item(attribute_name(wire))?.map(|value| value.extract()).transpose()?;
             if let (Some(place), Some(value)) = (known.field_mut(wire), value) {
                 *place = value;
             }
@@ -286,7 +283,7 @@ impl Columns {
     fn id<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let id = PyDict::new(py);
         for (name, value) in self.id.fields() {
-            id.set_item(python_name(name), value)?;
+            id.set_item(attribute_name(name), value)?;
         }
         Ok(id)
     }

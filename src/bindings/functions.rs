@@ -324,10 +324,22 @@ pub(super) fn data_types(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let fields = PyDict::new(py);
         fields.set_item("name", row.name)?;
         fields.set_item("method", row.method)?;
+        fields.set_item("title", row.title)?;
+        fields.set_item("role", row.role.name())?;
+        fields.set_item("amount", row.amount)?;
+        fields.set_item("adds_up", row.adds_up)?;
+        let panels = row
+            .panels
+            .iter()
+            .map(|panel| (panel.quantity, panel.columns.to_vec(), panel.band, panel.unit.name(), panel.steps));
+        fields.set_item("panels", panels.collect::<Vec<_>>())?;
         fields.set_item("cost", row.cost)?;
         fields.set_item("max_points", row.max_points.0)?;
         fields.set_item("file_bytes", row.file_bytes)?;
         fields.set_item("included_depth", row.included_depth)?;
+        let own = PARAMETERS.iter().filter(|parameter| row.reads(parameter.wire));
+        fields.set_item("arguments", own.filter_map(|parameter| parameter.argument).collect::<Vec<_>>())?;
+        fields.set_item("needs_block_size", row.needs_block_size)?;
         fields.set_item("usd", row.usd)?;
         fields.set_item("group_by", row.group_by.map(GroupBy::name))?;
         fields.set_item("gapfill", row.gapfill)?;

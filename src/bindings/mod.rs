@@ -43,9 +43,9 @@ mod _engine {
     #[pymodule_export]
     use super::buckets::RowBuckets;
     #[pymodule_export]
-    use super::client::Client;
+    use super::client::{Client, default_settings};
     #[pymodule_export]
-    use super::columns::Columns;
+    use super::columns::{Columns, identity_fields};
     #[pymodule_export]
     use super::dialect::Dialect;
     #[pymodule_export]

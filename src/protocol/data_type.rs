@@ -1,4 +1,4 @@
-//! The one table of data types. Weight, planner, client, decoder, service and docs read it.
+//! The one table of data types. Weight, planner, client, decoder, service, pictures and docs read it.
 //!
 //! Longer than other files, because it is one table: a type's variant, row and fields are read, and added, together.
 //!
@@ -86,6 +86,89 @@ impl Shape {
     }
 }
 
+/// How a type is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Candles with their volume.
+    Candles,
+    /// An amount of each bucket as bars; both sides on one axis.
+    Bars,
+    /// Lines, by the type's [`Panel`]s.
+    Lines,
+    /// Volume by time and price, in colours.
+    Heatmap,
+    /// Volume by price and side.
+    Profile,
+    /// The time blocks that visited each price of a session.
+    Sessions,
+}
+
+impl Role {
+    /// Name of the role in Python.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Candles => "candles",
+            Self::Bars => "bars",
+            Self::Lines => "lines",
+            Self::Heatmap => "heatmap",
+            Self::Profile => "profile",
+            Self::Sessions => "sessions",
+        }
+    }
+}
+
+/// Unit of the values of a [`Panel`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PanelUnit {
+    /// None, or one that is not known.
+    Unknown,
+    /// That of the market's amounts: coins, contracts, or USD where asked so.
+    Amount,
+    /// Coins.
+    Coin,
+    /// US dollars.
+    Usd,
+    /// Percent.
+    Percent,
+    /// Fractions, shown in percent.
+    Fraction,
+    /// Differences of values in percent.
+    PercentagePoints,
+    /// Places in a ranking: the best is 1.
+    Rank,
+}
+
+impl PanelUnit {
+    /// Name of the unit in Python; the empty text where it is not known.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "",
+            Self::Amount => "amount",
+            Self::Coin => "coin",
+            Self::Usd => "USD",
+            Self::Percent => "%",
+            Self::Fraction => "fraction",
+            Self::PercentagePoints => "percentage points",
+            Self::Rank => "rank",
+        }
+    }
+}
+
+/// Columns of one quantity, which are drawn on one panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Panel {
+    /// The quantity, in words.
+    pub quantity: &'static str,
+    /// The columns drawn as lines. Of several in one entry the first that has a value.
+    pub columns: &'static [&'static [&'static str]],
+    /// The columns of the lowest and the highest value in a bucket, drawn as a band.
+    pub band: Option<(&'static str, &'static str)>,
+    /// Unit of the values.
+    pub unit: PanelUnit,
+    /// Whether the first entry's values hold until the next one is published, and are drawn as steps.
+    pub steps: bool,
+}
+
 /// Key under `Point` that holds the payload of a [`Shape::Tpo`] (section 2.3).
 pub const TPO_WRAPPER: &str = "TpoAggregation";
 
@@ -156,6 +239,16 @@ pub struct TypeSpec {
     pub name: &'static str,
     /// Name of the method of the Python client that asks for it.
     pub method: &'static str,
+    /// Name in titles of pictures.
+    pub title: &'static str,
+    /// How it is drawn.
+    pub role: Role,
+    /// Its amounts in words, such as traded volume; the empty text where it has none.
+    pub amount: &'static str,
+    /// Whether the amounts are of events in the bucket, so that those of several buckets add up. A book's do not.
+    pub adds_up: bool,
+    /// The panels of its columns, for bars and lines. Columns in none of them get a panel each.
+    pub panels: &'static [Panel],
     /// The raw data of a market that it is made of; `None` where it is not made of a market's.
     pub made_of: Option<RawData>,
     /// Whether it is computed from single trades or forced orders, which takes longer than from sums by the minute.
@@ -206,7 +299,7 @@ impl TypeSpec {
 
     /// Whether it is candles: prices and volume of trades, one row a bucket.
     pub fn is_candles(&self) -> bool {
-        self.made_of == Some(RawData::Trades) && self.shape == Shape::Table
+        self.role == Role::Candles
     }
 }
 
@@ -308,11 +401,54 @@ const TPO: &[Field] = &[
     open("single_prints", FieldKind::List),
 ];
 
+const LIQUIDATED: &str = "liquidated volume";
+
+const fn panel(quantity: &'static str, columns: &'static [&'static [&'static str]], unit: PanelUnit) -> Panel {
+    Panel { quantity, columns, band: None, unit, steps: false }
+}
+
+const LIQUIDATION_PANELS: &[Panel] = &[panel(LIQUIDATED, &[&["liquidations"]], PanelUnit::Amount)];
+const FUNDING_PANELS: &[Panel] = &[Panel {
+    band: Some(("rate_low", "rate_high")),
+    steps: true, // a rate holds until the next settlement; a predicted one moves all the time
+    ..panel(
+        "funding rate",
+        &[
+            &["rate_close", "rate_open", "rate_high", "rate_low"],
+            &["predicted_close", "predicted_open", "predicted_high", "predicted_low"],
+        ],
+        PanelUnit::Fraction,
+    )
+}];
+const OPEN_INTEREST_PANELS: &[Panel] = &[Panel {
+    band: Some(("low", "high")),
+    ..panel("open interest", &[&["close", "open", "high", "low"]], PanelUnit::Amount)
+}];
+const SKEW_PANELS: &[Panel] = &[panel("skew", &[&["skew"]], PanelUnit::PercentagePoints)];
+const VOLATILITY_PANELS: &[Panel] = &[panel("implied volatility", &[&["implied_volatility"]], PanelUnit::Percent)];
+const TOKEN_SUPPLY_PANELS: &[Panel] = &[
+    panel(
+        "value",
+        &[&["marketcap"], &["first_marketcap"], &["fully_diluted_valuation"], &["total_value_locked"]],
+        PanelUnit::Usd,
+    ),
+    panel("dominance", &[&["marketcap_dominance_percent"]], PanelUnit::Percent),
+    panel("supply", &[&["circulating_supply"], &["total_supply"], &["max_supply"]], PanelUnit::Coin),
+    panel("volume", &[&["total_volume"]], PanelUnit::Usd),
+    panel("price", &[&["usd_price"]], PanelUnit::Usd),
+    panel("rank", &[&["src_marketcap_rank"]], PanelUnit::Rank),
+];
+
 /// A plain 1x type keyed by exchange and symbol or by coin; the rows below change what differs.
 const BASE: TypeSpec = TypeSpec {
     data_type: DataType::TradeSideAgnosticAgg,
     name: "TRADE_SIDE_AGNOSTIC_AGG",
     method: "candles",
+    title: "candles",
+    role: Role::Candles,
+    amount: "traded volume",
+    adds_up: true,
+    panels: &[],
     made_of: Some(RawData::Trades),
     of_events: false,
     cost: 1,
@@ -342,6 +478,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::TradeAgg,
         name: "TRADE_AGG",
         method: "side_candles",
+        title: "candles by side",
         file_bytes: [41.0, 60.0, 73.0],
         gapfill: true,
         per_side: true,
@@ -351,6 +488,10 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::LiquidationAgg,
         name: "LIQUIDATION_AGG",
         method: "liquidations",
+        title: "liquidations",
+        role: Role::Bars,
+        amount: LIQUIDATED,
+        panels: LIQUIDATION_PANELS,
         file_bytes: [1.5, 19.0, 26.0],
         made_of: Some(RawData::Liquidations),
         per_side: true,
@@ -361,6 +502,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::FundingRateAgg,
         name: "FUNDING_RATE_AGG",
         method: "funding_rate",
+        title: "funding rate",
+        role: Role::Lines,
+        amount: "",
+        adds_up: false,
+        panels: FUNDING_PANELS,
         file_bytes: [24.0, 45.0, 78.0],
         made_of: Some(RawData::FundingRates),
         parameters: &["transform.normalize.fundingInterval"],
@@ -373,6 +519,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::OpenInterestAgg,
         name: "OPEN_INTEREST_AGG",
         method: "open_interest",
+        title: "open interest",
+        role: Role::Lines,
+        amount: "open interest",
+        adds_up: false,
+        panels: OPEN_INTEREST_PANELS,
         file_bytes: [17.0, 34.0, 40.0],
         made_of: Some(RawData::OpenInterest),
         fields: OPEN_INTEREST,
@@ -382,6 +533,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::VolumeProfileAgg,
         name: "VOLUME_PROFILE_AGG",
         method: "volume_profile",
+        title: "volume profile",
+        role: Role::Profile,
         file_bytes: [24.0, 370.0, 810.0],
         of_events: true,
         normalized_symbol: true,
@@ -395,6 +548,8 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::TpoAgg,
         name: "TPO_AGG",
         method: "tpo",
+        title: "market profile",
+        role: Role::Sessions,
         file_bytes: [74.0, 860.0, 2_000.0],
         of_events: true,
         by_coin_alone: true,
@@ -409,6 +564,10 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::BlockBookSnapshotAgg,
         name: "BLOCK_BOOK_SNAPSHOT_AGG",
         method: "orderbook_heatmap",
+        title: "order book",
+        role: Role::Heatmap,
+        amount: "resting volume",
+        adds_up: false,
         file_bytes: [900.0, 1_400.0, 1_250.0],
         made_of: Some(RawData::Books),
         cost: 10,
@@ -424,6 +583,9 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::VenueLiquidationAgg,
         name: "VENUE_LIQUIDATION_AGG",
         method: "liquidation_heatmap",
+        title: "liquidation heatmap",
+        role: Role::Heatmap,
+        amount: LIQUIDATED,
         file_bytes: [6.0, 230.0, 360.0],
         made_of: Some(RawData::Liquidations),
         of_events: true,
@@ -442,6 +604,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::SkewOptionSummaryAgg,
         name: "SKEW_OPTION_SUMMARY_AGG",
         method: "skew",
+        title: "skew",
+        role: Role::Lines,
+        amount: "",
+        adds_up: false,
+        panels: SKEW_PANELS,
         file_bytes: [3.5, 14.0, 20.0],
         made_of: None,
         selection: Selection::OptionSummary,
@@ -456,6 +623,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::ImpliedVolatilityOptionSummaryAgg,
         name: "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG",
         method: "implied_volatility",
+        title: "implied volatility",
+        role: Role::Lines,
+        amount: "",
+        adds_up: false,
+        panels: VOLATILITY_PANELS,
         file_bytes: [3.8, 14.5, 21.0],
         made_of: None,
         selection: Selection::OptionSummary,
@@ -470,6 +642,11 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         data_type: DataType::TokenSupplyAgg,
         name: "TOKEN_SUPPLY_AGG",
         method: "token_supply",
+        title: "token supply",
+        role: Role::Lines,
+        amount: "",
+        adds_up: false,
+        panels: TOKEN_SUPPLY_PANELS,
         file_bytes: [0.5, 15.0, 69.0],
         made_of: None,
         selection: Selection::Token,
@@ -525,6 +702,24 @@ mod tests {
         for row in &DATA_TYPES {
             let times = row.fields.iter().filter(|field| field.kind == FieldKind::Time).count();
             assert_eq!(times, 1, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_picture_fits_its_points() {
+        for row in &DATA_TYPES {
+            let of_rows = matches!(row.role, Role::Candles | Role::Bars | Role::Lines);
+            assert_eq!(of_rows, row.shape == Shape::Table, "{}", row.name);
+            assert_eq!(row.role == Role::Heatmap, row.shape == Shape::Heatmap, "{}", row.name);
+            assert_eq!(!row.panels.is_empty(), matches!(row.role, Role::Bars | Role::Lines), "{}", row.name);
+            let columns = || row.fields.iter().map(|field| field.column);
+            for panel in row.panels {
+                let band = panel.band.into_iter().flat_map(|(low, high)| [low, high]);
+                for name in panel.columns.iter().copied().flatten().copied().chain(band) {
+                    assert!(columns().any(|column| column == name), "{}: {name}", row.name);
+                }
+            }
+            assert_eq!(DATA_TYPES.iter().filter(|other| other.title == row.title).count(), 1, "{}", row.title);
         }
     }
 

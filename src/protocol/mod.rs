@@ -29,7 +29,9 @@ pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use block_size::{BlockSizeMisfit, check_block_size, has_block_size};
-pub use data_type::{DataType, Field, FieldKind, Fold, RawData, Selection, Shape, TPO_WRAPPER, TypeSpec};
+pub use data_type::{
+    DataType, Field, FieldKind, Fold, Panel, PanelUnit, RawData, Role, Selection, Shape, TPO_WRAPPER, TypeSpec,
+};
 pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;

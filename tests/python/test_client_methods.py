@@ -2,12 +2,16 @@
 
 import asyncio
 import inspect
+from pathlib import Path
 
 import pytest
 
 import marketpoints as mp
 from marketpoints import _engine
 from marketpoints.common.arguments import METHODS
+from marketpoints.common.queries import CommonArguments
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 # A day from midnight to midnight, closed at the service's moment: market profiles come by the day.
@@ -35,6 +39,38 @@ def test_a_method_hands_on_every_argument(name):
     # What is left out is what the general method takes when it is left out.
     for one, parameter in parameters.items():
         assert parameter.default == inspect.signature(mp.Client.points).parameters[one].default, one
+
+
+@pytest.mark.parametrize("row", _engine.data_types(), ids=lambda row: row["method"])
+def test_a_method_takes_what_its_type_reads(row):
+    optional = {"usd": row["usd"], "group_by": row["group_by"] is not None, "gapfill": row["gapfill"]}
+    reads = {name for name, is_read in optional.items() if is_read} | set(row["arguments"])
+    every = {"self", "exchange", "symbol", "interval", "progress", *CommonArguments.__annotations__}
+    assert set(inspect.signature(getattr(mp.Client, row["method"])).parameters) == every | reads
+
+
+def defaults(method):
+    """Defaults of a method's arguments."""
+    parameters = inspect.signature(method).parameters.values()
+    return {one.name: one.default for one in parameters if one.default not in (inspect.Parameter.empty, None)}
+
+
+@pytest.mark.parametrize("client", [mp.Client, mp.AsyncClient])
+def test_defaults_are_the_engines(client):
+    settings, of_stream = _engine.default_settings()
+    assert defaults(client.__init__) == settings
+    assert defaults(client.stream) == of_stream
+
+
+def test_the_manual_names_the_defaults():
+    settings, of_stream = _engine.default_settings()
+    assert settings["max_body"] == 2**30
+    spelled = {"timeout": "30 s", "read_timeout": "15 s", "retries": "5", "max_body": "1 GiB"}
+    assert [settings[name] for name in spelled] == [30, 15, 5, 2**30]
+    text = (DOCS / "client.md").read_text("utf-8")
+    assert [name for name, value in spelled.items() if f"| `{name}` ({value}) |" not in text] == []
+    text = (DOCS / "stream.md").read_text("utf-8")
+    assert f"`backoff={of_stream['backoff']}`" in text and f"`queue` events ({of_stream['queue']:,})" in text
 
 
 def test_every_type_of_the_table_has_a_method():

@@ -94,6 +94,17 @@ def test_every_page_can_be_reached_from_the_readme():
     assert [page for page in PAGES if page not in reached] == []
 
 
+def test_the_glossary_is_short_and_its_terms_are_in_use():
+    terms = re.findall(r"^\| (.+?) \|", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)[1:]
+    assert terms == sorted(terms, key=str.lower) and 50 < len(terms) <= 60
+    sources = [
+        path for folder in ("src", "python") for path in (ROOT / folder).rglob("*") if path.suffix in (".rs", ".py")
+    ]
+    pages = [path for path in TEXTS if path.stem != "glossary"]
+    text = "\n".join(path.read_text("utf-8").lower() for path in [*sources, *pages])
+    assert [word for term in terms for word in term.lower().split(", ") if word not in text] == []
+
+
 def test_the_readme_has_at_most_120_lines_and_a_picture():
     text = (ROOT / "README.md").read_text("utf-8")
     assert len(text.splitlines()) <= 120

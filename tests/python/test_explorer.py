@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from marketpoints.explorer.downsampling import Bubbles
+from marketpoints.explorer.downsampling import BubbleData
 from support.bodies import BOOK, START, body, candles, heatmap, stamp
 from support.children import run
 
@@ -242,7 +242,7 @@ def test_a_million_bubbles_are_few_and_none_is_lost():
     count = 1_000_000
     moments = np.sort(random.integers(0, 86_400 * NANO, count))
     prices, amounts = random.uniform(100, 200, count), random.exponential(1.0, count)
-    every = Bubbles(moments, prices, amounts, random.random(count) < 0.5, amounts * prices)
+    every = BubbleData(moments, prices, amounts, random.random(count) < 0.5, amounts * prices)
     found = every.squares(((0, 86_400 * NANO), (100.0, 200.0)), (1600, 800))
     assert 1_000 < len(found["t"]) <= 4_000
     assert found["amount"].sum() == pytest.approx(amounts.sum()) and found["worth"].sum() == pytest.approx(
@@ -392,7 +392,7 @@ def test_of_a_series_of_several_only_its_own_is_bought(demo, made, wanted):
             explorer._answers.handle({"kind": "spend", "offer": offer["offer"]})
             explorer._answers.loads.join()
             assert heard[-1][0]["kind"] == "loaded" and demo.spent == spent + offer["weight"]
-            bought = explorer._answers.ground.parts[-1].shown
+            bought = explorer._answers.base.parts[-1].shown
             assert bought.id == one.id and len(bought) == 30
 
 

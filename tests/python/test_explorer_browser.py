@@ -127,7 +127,7 @@ def test_more_is_loaded_when_the_button_is_pressed(driver, demo, results):
             page.until("return window.heard.some((one) => one.kind === 'loaded')")
             assert demo.spent == spent + offer["weight"] and page.until(f"return {button}.hidden")
             page.settled()
-            assert len(explorer._answers.ground) > len(results["book"])
+            assert len(explorer._answers.base) > len(results["book"])
 
 
 def wheel_to_pixels(driver, book, candles, step):
@@ -166,19 +166,19 @@ def test_an_archive_changes_over_from_overviews_to_snapshots(driver, demo, tmp_p
         archive.sync(client, *kept, start="2026-01-01", end="2026-01-03", **named)
     archive.build_overviews(*kept, **named)
     explorer = archive.explore(*kept, **named)
-    ground = explorer._answers.ground
+    base = explorer._answers.base
     with opened(driver, explorer) as page:
-        assert page.colours() > 30 and not ground._days
+        assert page.colours() > 30 and not base._days
         for _ in range(5):
             page.wheel(-400, 0.25)
         page.until("return window.heard.some((one) => one.kind === 'loaded')")
         page.settled()
-        assert len(ground._days) == 1
+        assert len(base._days) == 1
         last = page.last
         window = tuple(np.datetime64(round(last[name] * 1e6), "ns") for name in ("t0", "t1"))
         expected = archive.read(*kept, **named).raster(last["w"], last["h"], window, (last["p0"], last["p1"]))
         view = (tuple(int(edge.astype("int64")) for edge in window), (last["p0"], last["p1"]))
-        assert np.array_equal(ground.raster(view, (last["w"], last["h"]), "both"), expected, equal_nan=True)
+        assert np.array_equal(base.raster(view, (last["w"], last["h"]), "both"), expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("what", ["book", "candles"])

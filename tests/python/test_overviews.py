@@ -9,7 +9,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints.archive.overviews import of_archive
-from marketpoints.archive.overviews.build import Coarse, coarsened, step_of
+from marketpoints.archive.overviews.build import Downsampled, coarsened, step_of
 from marketpoints.archive.overviews.files import months_of
 from support.bodies import body, heatmap
 
@@ -86,7 +86,7 @@ def test_of_each_price_the_largest_volume_of_a_bucket(archive, seconds):
     shown = archive.read(*BOOKS, start="2026-01-31", end="2026-02-01", **DEPTH).only
     starts = shown.timestamps.astype("int64")
     day = (int(starts[0]) // DAY * DAY, int(starts[0]) // DAY * DAY + DAY)
-    made = coarsened(Coarse(starts, shown.offsets, shown.split, shown.levels), 60 * SECOND, day, seconds, 10.0)
+    made = coarsened(Downsampled(starts, shown.offsets, shown.split, shown.levels), 60 * SECOND, day, seconds, 10.0)
     assert made.starts.tolist() == list(range(day[0], day[1], seconds * SECOND)) and (made.bids > 0).all()
     for side in ("bids", "asks"):
         found = {}
@@ -113,11 +113,13 @@ def test_a_level_far_away_and_snapshots_without_sides():
     shown = mp.decode_points(body(heatmap(given))).only
     starts = shown.timestamps.astype("int64")
     day = (int(starts[0]) // DAY * DAY, int(starts[0]) // DAY * DAY + DAY)
-    fine = Coarse(starts, shown.offsets, shown.split, shown.levels)
+    fine = Downsampled(starts, shown.offsets, shown.split, shown.levels)
     made = coarsened(fine, 60 * SECOND, day, 900, step_of(shown, None))
     assert made.levels.tolist() == [[99.0, 2.0], [99.5, 5.0], [100.0, 3.0], [100.5, 4.0], [1e6, 7.0]]
     assert made.bids.tolist() == [2] and made.offsets.tolist() == [0, 5]
-    without_sides = coarsened(Coarse(starts, shown.offsets, np.full(2, -1), shown.levels), 60 * SECOND, day, 900, 0.5)
+    without_sides = coarsened(
+        Downsampled(starts, shown.offsets, np.full(2, -1), shown.levels), 60 * SECOND, day, 900, 0.5
+    )
     assert without_sides.levels.tolist() == made.levels.tolist() and without_sides.bids.tolist() == [-1]
 
 
@@ -126,12 +128,12 @@ def test_a_level_far_away_and_snapshots_without_sides():
 def test_every_view_shows_what_the_snapshots_show(archive, explored, width, seconds, side):
     assert archive.build_overviews(*BOOKS, **DEPTH) == mp.Overviews(months=2, built=2, bytes=_size(archive))
     explorer, _ = explored()
-    ground = explorer._answers.ground
+    base = explorer._answers.base
     start = int(np.datetime64("2026-01-31", "ns").astype("int64"))
-    prices = ground.home()[1]
+    prices = base.home()[1]
     view = ((start, start + 4 * DAY), prices)
-    assert ground.level(view[0], width) == {14_400: 0, 3_600: 1, 900: 2}[seconds]
-    found = ground.raster(view, (width, 200), side)
+    assert base.level(view[0], width) == {14_400: 0, 3_600: 1, 900: 2}[seconds]
+    found = base.raster(view, (width, 200), side)
     expected = whole(archive).raster(width, 200, ("2026-01-31", "2026-02-04"), prices, side=side)
     # A day of which nothing was asked is none, and so is the second half of the one before.
     assert np.array_equal(found, expected, equal_nan=True)
@@ -170,9 +172,9 @@ def test_close_up_the_snapshots_are_read(archive, explored):
     view = ((start * 10**6, (start + 7_200_000) * 10**6), (low, high))
     window = ("2026-02-01T06:00", "2026-02-01T08:00")
     expected = whole(archive).raster(120, 90, window, (low, high))
-    assert np.array_equal(answers.ground.raster(view, (120, 90), "both"), expected, equal_nan=True)
+    assert np.array_equal(answers.base.raster(view, (120, 90), "both"), expected, equal_nan=True)
     # The mean of the snapshots in view, for each is the largest of itself.
-    resting = answers.ground.resting(view, (120, 90))
+    resting = answers.base.resting(view, (120, 90))
     sums = whole(archive).raster(1, 90, window, (low, high), "sum", side="bids")[:, 0]
     assert np.allclose(resting["bids"], np.nan_to_num(sums) / 120, rtol=1e-6)
 
@@ -209,12 +211,12 @@ def test_overviews_follow_the_data(archive, demo, explored):
         archive.sync(client, *BOOKS, start="2026-02-01T12:00", end="2026-02-02", **DEPTH)
     # What was made of other data is not shown.
     explorer, _ = explored()
-    assert explorer._answers.ground.window[1] == int(np.datetime64("2026-02-01", "ns").astype("int64"))
+    assert explorer._answers.base.window[1] == int(np.datetime64("2026-02-01", "ns").astype("int64"))
     assert archive.build_overviews(*BOOKS, **DEPTH).built == 1
     after = folders(archive)
     assert after[0] == before[0] and after[1] != before[1] and len(after) == 2
     explorer, _ = explored()
-    assert explorer._answers.ground.window[1] == int(np.datetime64("2026-02-04", "ns").astype("int64"))
+    assert explorer._answers.base.window[1] == int(np.datetime64("2026-02-04", "ns").astype("int64"))
 
 
 def test_they_are_no_data_of_the_archive(archive):
@@ -287,7 +289,7 @@ def test_days_are_forgotten_where_there_are_too_many(archive, explored, monkeypa
     archive.build_overviews(*BOOKS, **DEPTH)
     monkeypatch.setattr(detail_levels, "MOST_KEPT", 60_000)
     explorer, _ = explored()
-    shown, days = explorer._answers.ground, explorer._answers.beyond
+    shown, days = explorer._answers.base, explorer._answers.beyond
     first, second, third = shown.days((shown.window[0], shown.window[1]))
     for day in (first, second, third):
         window = (day, day + HOUR)
@@ -303,10 +305,10 @@ def test_what_is_liquidated_adds_up(demo, tmp_path, monkeypatch):
         archive.sync(client, *LIQUIDATIONS, start="2026-01-01", end="2026-01-04", coin="BTC")
     archive.build_overviews(*LIQUIDATIONS, coin="BTC")
     explorer = archive.explore(*LIQUIDATIONS, coin="BTC")
-    ground = explorer._answers.ground
+    base = explorer._answers.base
     shown = archive.read(*LIQUIDATIONS, coin="BTC").only
     assert explorer._answers.about["profile"] == "liquidated volume"
-    total = sum(float(part.pixels.levels[:, 1].sum()) for part in ground.parts)
+    total = sum(float(part.pixels.levels[:, 1].sum()) for part in base.parts)
     assert total == pytest.approx(float(shown.volumes.sum()), rel=1e-5)
     explorer.close()
 
@@ -314,7 +316,7 @@ def test_what_is_liquidated_adds_up(demo, tmp_path, monkeypatch):
 def test_what_is_small_or_long_is_read_whole(archive, demo, explored, monkeypatch):
     monkeypatch.undo()
     explorer, _ = explored()
-    assert len(explorer._answers.ground) == len(whole(archive))
+    assert len(explorer._answers.base) == len(whole(archive))
     with demo.client("unlimited") as client:
         archive.sync(client, "candles", *BOOKS[1:3], "1d", start="2026-01-01", end="2026-02-01")
     explorer, _ = explored("candles", *BOOKS[1:3], "1d", over=())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from marketpoints.explorer.messages import Asked
+from marketpoints.explorer.messages import ViewRequest
 from marketpoints.plots import rankings
 from support.bodies import START, body, candles, heatmap, stamp
 
@@ -138,7 +138,7 @@ def test_an_explorer_shows_every_time_that_nanoseconds_hold(kind, seconds, tmp_p
     start, end, low, high = explorer._answers.about["home"]
     size = {"w": 100, "h": 50, "dpr": 1, "side": "both", "scale": "log", "theme": "dark"}
     view = {"kind": "view", "id": 1, "t0": start, "t1": end, "p0": low, "p1": high}
-    explorer._answers._answer(Asked.of(json.loads(json.dumps(view | size)), has_sides=True))
+    explorer._answers._answer(ViewRequest.of(json.loads(json.dumps(view | size)), has_sides=True))
     assert sent and not [one for one in sent if one["kind"] == "error"]
     explorer.to_html(tmp_path / "page.html")
     explorer.close()

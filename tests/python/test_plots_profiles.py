@@ -48,7 +48,7 @@ def test_a_footprint_has_sold_and_bought_of_each_cell_and_the_difference_below()
     labels = texts(above, "Footprint")
     assert labels[:3] == ["9.0", "6.0", "×"]
     assert labels[6:9] == ["10", "1.2k", "×"] and len(labels) == 3 * 6
-    assert texts(below, "Numbers") == ["+1.2k", "+5.0"]
+    assert texts(below, "FootprintNumbers") == ["+1.2k", "+5.0"]
     assert "delta" in {one.get_ylabel() for one in picture.figure.axes}
 
 
@@ -158,7 +158,7 @@ def test_a_market_profile_has_letters_and_marks():
     picture = Picture(ax)
     marks = {"value area", "point of control", "initial balance", "single prints", "poor high or low"}
     assert marks <= set(picture.texts)
-    letters = artist(ax, "Letters")
+    letters = artist(ax, "TpoLetters")
     assert letters.fit(ax)
     parts = list(letters.parts(ax))
     assert len(parts) == 10 and sum(len(part.get_offsets()) for part in parts) == 2 * 55
@@ -182,14 +182,14 @@ def test_letters_that_could_not_be_read_are_left_out(sessions, rows, size):
     ax = plt.subplots(figsize=size)[1]
     tpo(sessions, rows, **MARKS).plot(ax=ax)
     Picture(ax)
-    assert not artist(ax, "Letters").fit(ax) and len(ax.images) == 1
+    assert not artist(ax, "TpoLetters").fit(ax) and len(ax.images) == 1
 
 
 def test_blocks_beyond_the_alphabet_begin_it_again():
     ax = tpo(1, 60).plot()
     ax.set_ylim(155, 160)  # the highest rows have 60 blocks
     Picture(ax)
-    assert len(list(artist(ax, "Letters").parts(ax))) == 48
+    assert len(list(artist(ax, "TpoLetters").parts(ax))) == 48
 
 
 def test_marks_of_another_kind_are_not_drawn():

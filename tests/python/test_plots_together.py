@@ -59,7 +59,7 @@ def test_everything_of_one_market(client):
     assert labels(ax) == ["price (USDT)", "volume (BTC)", "funding rate (%)", "open interest (BTC)"]
     assert "BTCUSDT on BINANCE_FUTURES · 1h" in picture.texts
     assert {"BUY liquidated", "SELL liquidated"} <= set(picture.texts)
-    assert {type(one).__name__ for one in ax.collections} == {"Candles", "Bubbles", "Aside"}
+    assert {type(one).__name__ for one in ax.collections} == {"Candles", "Bubbles", "SideProfile"}
     every_axes = picture.figure.axes
     assert all(ax.get_shared_x_axes().joined(ax, other) for other in every_axes)
     boxes = [one.bbox for one in every_axes]
@@ -139,7 +139,7 @@ def test_liquidations_without_prices_are_bars():
 def test_a_profile_at_the_side_is_of_what_the_axes_show():
     ax = mp.plot(hours(), profile())
     Picture(ax)
-    aside = artist(ax, "Aside")
+    aside = artist(ax, "SideProfile")
     bottoms, height, buys, sells = aside.rows(ax)
     assert (bottoms[0], height) == (100, 10)
     assert buys.tolist() == [24 * 6, 24] and sells.tolist() == [24 * 9, 24 * 4]

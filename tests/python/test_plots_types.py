@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
+from marketpoints.common import data_types
+from marketpoints.plots.lines import PANELS, Panel
 from support.bodies import CANDLES, START, body, candles, stamp
 from support.pictures import Picture
 from support.points import HOUR, MARKET, POINTS, WINDOW, decoded, points
@@ -52,6 +54,27 @@ def test_very_many_rows_are_drawn(kind):
 
 def answer_axes(picture):
     return picture.figure.axes[0]
+
+
+def of_new_type(monkeypatch, column, **facts):
+    """A series of a type that a row of the table alone describes."""
+    panel = Panel("taker volume", ((column,),), None, "amount")
+    row = {"method": "takers", "columns": [column, "timestamp"], "title": "taker volume by side"}
+    row |= {"amount": "taker volume", "adds_up": True}
+    monkeypatch.setitem(data_types.TABLE, "TAKER_AGG", row | facts)
+    monkeypatch.setitem(PANELS, "TAKER_AGG", (panel,))
+    identity = {"type": "TAKER_AGG", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "interval": "HOUR", "side": "BUY"}
+    rows = [{"Point": {column: 2.0 + at, "timestamp": stamp(START + HOUR * at)}} for at in range(3)]
+    return mp.decode_points(body({"id": identity, "points": rows}))
+
+
+@pytest.mark.parametrize(("role", "artist"), [("bars", "Bars"), ("lines", "Trace")])
+def test_a_row_of_the_table_is_all_that_the_picture_of_a_new_type_needs(monkeypatch, role, artist):
+    answer = of_new_type(monkeypatch, "taken", role=role)
+    ax = answer.plot()
+    assert "taker volume by side" in ax.get_title("left") and ax.get_ylabel() == "taker volume"
+    assert artist in {type(one).__name__ for one in ax.get_children()}
+    assert mp.plot(decoded(points("TRADE_SIDE_AGNOSTIC_AGG", [START, START + HOUR])), answer) is not None
 
 
 @pytest.mark.parametrize("width", [2.5, 5, 10])

@@ -3,6 +3,7 @@
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -22,6 +23,10 @@ def liquidations(side):
         "id": {"type": "LIQUIDATION_AGG", "exchange": "BYBIT", "rawSymbol": "XRPUSDT", "side": side},
         "points": points,
     }
+
+
+def test_an_identity_has_the_engines_fields():
+    assert {one.name for one in fields(mp.SeriesId)} == {*mp._engine.identity_fields(), "extra"}
 
 
 def test_a_set_of_one_answers_for_it():

@@ -108,6 +108,54 @@ def test_no_folder_imports_from_one_above(imports):
             assert own == other or floor[other] < floor[own], f"{name} imports {target}, which is not below it"
 
 
+#: Modules that name a data type, and why: what they compute is of that type alone.
+OF_ONE_TYPE = {
+    "plots.options": "a smile is made of the implied volatility at the money and of skews",
+    "results.dominance": "a share of the crypto market is a column of token supply",
+}
+
+
+def constants(tree):
+    """The texts of a module, without docstrings."""
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node
+
+
+def test_no_module_decides_by_the_name_of_a_data_type():
+    # Titles, pictures and sums follow from the engine's table, so that a new type needs no change here.
+    types = {row["name"] for row in mp._engine.data_types()}
+    found = {
+        name: [node.lineno for node in constants(tree) if node.value in types] for name, (tree, _) in modules().items()
+    }
+    found = {name: lines for name, lines in found.items() if lines}
+    assert sorted(found) == sorted(OF_ONE_TYPE), found
+
+
+def test_lengths_of_time_are_written_once():
+    # Those in seconds are the engine's, in common/intervals.py; those in nanoseconds are made of them.
+    lengths = {3_600, 86_400, 604_800, 10**9, 60 * 10**9, 3_600 * 10**9, 86_400 * 10**9}
+    others = {"plots.labels": "billions", "plots.time_artists": "more columns than a screen has"}
+    for name, (tree, _) in modules().items():
+        if name == "common.times" or name in others:
+            continue
+        numbers = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and type(node.value) is not str]
+        found = [node.lineno for node in numbers if type(node.value) in (int, float) and node.value in lengths]
+        assert not found, f"{name}, line {found[0]}: import the length from common.times or common.intervals"
+
+
+def test_no_type_has_the_name_of_another():
+    found = {}
+    for module, (tree, _) in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(module)
+            elif isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation):
+                found.setdefault(ast.unparse(node.target), []).append(module)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 def test_what_a_class_leaves_to_others_is_abstract():
     # So that whoever forgets it learns of it when he makes one, and not when it is called.
     for name, (tree, _) in modules().items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OHLCV", "backtesting", "closed_candles", "closes", "nautilus"]
 
-# What may name the columns of several series, the shortest first.
+# Identity fields that may name the columns of several series, the shortest combination first.
 NAMES: tuple[tuple[str, ...], ...] = (
     ("raw_symbol",),
     ("exchange",),

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Sides", "sides", "smallest_step"]
+__all__ = ["BookSides", "sides", "smallest_step"]
 
 
 @dataclass(frozen=True)
-class Sides:
+class BookSides:
     """The levels of snapshots, snapshot after snapshot; in each the bids, then the asks, and of both the best first."""
 
     times: "npt.NDArray[np.int64]"
@@ -30,12 +30,12 @@ class Sides:
     volumes: "npt.NDArray[np.float64]"
     """Coins: (levels,); none is 0."""
 
-    def selected(self, levels: "npt.NDArray[np.bool_]") -> "Sides":
+    def selected(self, levels: "npt.NDArray[np.bool_]") -> "BookSides":
         """The same snapshots with some of their levels."""
-        return Sides(self.times, self.rows[levels], self.is_ask[levels], self.prices[levels], self.volumes[levels])
+        return BookSides(self.times, self.rows[levels], self.is_ask[levels], self.prices[levels], self.volumes[levels])
 
 
-def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
+def sides(book: Heatmap | SeriesSet, block_size: float | None) -> BookSides:
     """The closed snapshots of an order-book heatmap.
 
     A level stands for all orders in ``[price, price + block_size)``. A trade must not get a better price than
@@ -70,7 +70,7 @@ def sides(book: Heatmap | SeriesSet, block_size: float | None) -> Sides:
     order = np.lexsort((np.where(is_ask, rank, -rank), is_ask, rows))
     order = order[(closed[rows] & (series.volumes > 0))[order]]
     numbers = np.cumsum(closed) - 1
-    return Sides(
+    return BookSides(
         series.closes_at[closed].astype("int64"),
         numbers[rows[order]],
         is_ask[order],

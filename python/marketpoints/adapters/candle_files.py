@@ -9,7 +9,7 @@ from ..common.files import unfinished
 from ..common.intervals import BY_NAME, DAY
 from ..common.optional import load
 from ..common.secrets import redacted
-from ..common.times import Duration, to_duration
+from ..common.times import SECOND_NS, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from ..results.series import Series
 from ..results.sets import SeriesSet, as_set
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["freqtrade"]
 
-Kind: TypeAlias = Literal["spot", "futures", "mark", "index", "premiumIndex"]
+CandleKind: TypeAlias = Literal["spot", "futures", "mark", "index", "premiumIndex"]
 Columns: TypeAlias = "dict[str, npt.NDArray[np.float64]]"
 
 CANDLE = ("open", "high", "low", "close", "volume")
@@ -37,7 +37,7 @@ def freqtrade(
     folder: "str | os.PathLike[str]",
     pair: str,
     *,
-    kind: Kind | None = None,
+    kind: CandleKind | None = None,
     file_format: Literal["feather", "parquet"] = "feather",
     payments: Duration = "8h",
     rates_for: Duration = "8h",
@@ -109,8 +109,8 @@ def _root(folder: Any) -> Path:
 def _candle_kind(kind: str | None, pair: str) -> str:
     if kind is None:
         return "futures" if ":" in pair else "spot"
-    if kind not in get_args(Kind):
-        raise InvalidRequest(f"kind: {kind!r} is none of {', '.join(map(repr, get_args(Kind)))}")
+    if kind not in get_args(CandleKind):
+        raise InvalidRequest(f"kind: {kind!r} is none of {', '.join(map(repr, get_args(CandleKind)))}")
     if kind == "spot" and ":" in pair:
         raise InvalidRequest(f"kind: 'spot', and {pair!r} is of futures")
     return kind
@@ -146,14 +146,14 @@ def _rates(series: Series, payments: Any, rates_for: Any) -> "tuple[npt.NDArray[
         raise InvalidRequest(f"payments: {payments!r} does not divide a day")
     if not rate_period or rate_period < 0:
         raise InvalidRequest(f"rates_for: {rates_for!r} is not the time that a rate is for")
-    bucket = series.bucket_nanoseconds // 1_000_000_000
+    bucket = series.bucket_nanoseconds // SECOND_NS
     if every % bucket:
         raise InvalidRequest(
             f"payments: {payments!r} is no multiple of the buckets' {series.id.interval}; ask the rates with a shorter "
             "interval, such as '1h'"
         )
     rates = series["rate_open"] * (every / rate_period)
-    paid = series.timestamps.astype("int64") % (every * 1_000_000_000) == 0
+    paid = series.timestamps.astype("int64") % (every * SECOND_NS) == 0
     taken = paid & series.is_closed & ~np.isnan(rates)
     return series.timestamps[taken], {"funding_rate": rates[taken]}
 

@@ -8,7 +8,7 @@ from ..errors import InvalidRequest, SelectionError
 from ..results.heatmap import Heatmap
 from ..results.levels import Profile
 from ..results.sets import SeriesSet
-from .books import Sides, sides, smallest_step
+from .books import BookSides, sides, smallest_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -98,7 +98,7 @@ def hftbacktest(
     return events
 
 
-def _book(found: Sides) -> tuple[Any, Any, Any, Any]:
+def _book(found: BookSides) -> tuple[Any, Any, Any, Any]:
     """Clear events and levels: kind, time, price, volume."""
     import numpy as np
 

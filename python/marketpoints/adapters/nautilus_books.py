@@ -8,7 +8,7 @@ from ..results.heatmap import Heatmap
 from ..results.series import Series
 from ..results.sets import SeriesSet, as_set
 from .bars import OHLCV, closed_candles
-from .books import Sides, sides
+from .books import BookSides, sides
 from .digits import Instrument, digits, rounded, units
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def nautilus_arrow(result: Series | SeriesSet, instrument: Instrument, *, block_
 
 def _levels(
     book: Heatmap | SeriesSet, instrument: Instrument, block_size: float | None
-) -> "tuple[Sides, npt.NDArray[np.float64], npt.NDArray[np.float64]]":
+) -> "tuple[BookSides, npt.NDArray[np.float64], npt.NDArray[np.float64]]":
     """A book of the levels whose size is not 0 in the instrument's digits, with prices and sizes."""
     import numpy as np
 

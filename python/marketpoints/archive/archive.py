@@ -14,7 +14,7 @@ from ..errors import InvalidRequest
 from ..results.sets import SeriesSet
 from .downloads import Downloads
 from .frames import frame
-from .overviews import Explorable
+from .overviews import ExploreMethods
 from .reading import read
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from ..common.arguments import Names
     from ..common.times import Interval, Time
-    from .frames import Span
+    from .frames import PartitionSpan
 
 __all__ = ["Archive"]
 
 
-class Archive(Downloads, Explorable):
-    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of what was downloaded.
+class Archive(Downloads, ExploreMethods):
+    """Plain Parquet files, hive-partitioned, in a folder or an object store, with a ledger of the downloaded windows.
 
     It holds closed buckets of one service only. Several programs may read and write it at once; whatever ends a writer,
     what it had downloaded stays. See ``docs/archive.md``.
@@ -102,7 +102,7 @@ class Archive(Downloads, Explorable):
             InvalidRequest: An argument is not valid, or no series of the answer has such a column.
             NotArchivedError: A part of the window was never asked, or was not known at ``as_of``, or it is not known
                 any more (see :meth:`compact`): ``missing`` says which, ``results`` holds the rest.
-                Of several symbols, ``failures`` has such an error for each that lacks something.
+                With several symbols, ``failures`` has such an error for each incomplete one.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError` and
                 :class:`NewerFormatError`.
         """
@@ -126,7 +126,7 @@ class Archive(Downloads, Explorable):
         interval: "Interval | None" = None,
         *,
         as_of: "Time | None" = None,
-        partition: "Span | None" = None,
+        partition: "PartitionSpan | None" = None,
         columns: "Names" = None,
         **arguments: "Unpack[QueryArguments]",
     ) -> Any:

@@ -1,4 +1,4 @@
-"""Downloads into an archive: what is missing, what changed, one query or many."""
+"""Downloads into an archive: missing windows and changed values, of one query or many."""
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -69,7 +69,7 @@ class Downloads(Inventory):
     ) -> Synced | AsyncAnswer[Synced]:
         """Downloads the missing closed buckets of a window; awaited with an async client.
 
-        What has arrived is kept at once: after an interruption of any kind the next sync pays only for the rest.
+        Each answer is archived at once: after any interruption the next sync pays only for the rest.
 
         Args:
             client: Asks the service.
@@ -154,7 +154,7 @@ class Downloads(Inventory):
                 under way; a function is called with (requests done, requests) after each answer.
 
         Returns:
-            What became of each series. What fails of one does not end the others, and raises nothing: the report is
+            The outcome of each series. A failure of one neither ends the others nor raises: the report is
             false where anything was refused or failed.
 
         Raises:
@@ -191,7 +191,7 @@ class Downloads(Inventory):
     def plan_all(
         self, client: Client | AsyncClient, universe: "UniverseLike"
     ) -> UniversePlan | AsyncAnswer[UniversePlan]:
-        """What :meth:`sync_all` would send and cost, by series and by tier; awaited with an async client.
+        """The requests and the weight of :meth:`sync_all`, by series and by tier; awaited with an async client.
 
         Pays nothing. Where the universe has filters of markets, symbols are to be checked, or the budget is not known,
         it asks the service for these (weight 0).

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from .. import _engine
 from ..common.arguments import METHODS, Names, names, series_type
-from ..common.intervals import DAY as SECONDS_OF_DAY
+from ..common.intervals import DAY
 from ..common.optional import load
 from ..common.protocols import ArchiveLike
 from ..common.queries import PAIRED, QueryArguments, build_query
@@ -21,16 +21,16 @@ from ..results.series import Series
 from ..results.sets import SeriesSet
 from .reading import read
 
-__all__ = ["Span", "frame"]
+__all__ = ["PartitionSpan", "frame"]
 
 #: How long a partition is: as files begin, so that none lies in two partitions.
-Span: TypeAlias = Literal["day", "month", "year"]
-SPANS = cast("dict[Span, int]", dict(_engine.file_spans()))
-DAY: Span = "day"
+PartitionSpan: TypeAlias = Literal["day", "month", "year"]
+SPANS = cast("dict[PartitionSpan, int]", dict(_engine.file_spans()))
+SHORTEST: PartitionSpan = "day"
 #: Bytes of files that a partition is about: in memory some times as much.
 BYTES = 32 * 1024**2
 #: Seconds at either end that are looked at for the columns; sessions of a market profile are up to a month.
-SAMPLE, SAMPLE_OF_SESSIONS = SECONDS_OF_DAY, 40 * SECONDS_OF_DAY
+SAMPLE, SAMPLE_OF_SESSIONS = DAY, 40 * DAY
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SeriesQuery:
     columns: tuple[str, ...] | None = None
 
     def query(self, window: tuple[int, int] | None = None) -> _engine.Query:
-        """The engine's query for a window in Unix seconds; without one, for that of its arguments."""
+        """The engine's query for a window in Unix seconds; without one, for the arguments' own."""
         arguments = dict(self.arguments)
         if window is not None:
             arguments = {**arguments, "start": window[0], "end": window[1], "period": None}
@@ -69,7 +69,7 @@ class KeptSeries:
     bytes_a_second: float
 
 
-#: A partition: what is read, of which windows.
+#: A partition: queries and their windows.
 Work: TypeAlias = tuple[tuple[SeriesQuery, tuple[int, int]], ...]
 
 
@@ -116,7 +116,7 @@ def frame(
     arguments: QueryArguments,
     *,
     as_of: Time | None,
-    partition: Span | None,
+    partition: PartitionSpan | None,
     columns: Names,
 ) -> Any:
     """The archived data of a query, as a dask DataFrame.
@@ -138,7 +138,7 @@ def frame(
     )
     size = sum(one.bytes_a_second for one in holdings)
     fits = [span for span, seconds in SPANS.items() if size * seconds <= BYTES]
-    spans = _spans(holdings, next(iter(fits), DAY) if partition is None else partition)
+    spans = _spans(holdings, next(iter(fits), SHORTEST) if partition is None else partition)
     sample = _sample(engine, holdings)
     labels = _labels(sample) if _may_be_several(holdings, sample) else ()
     meta = _joined(sample, labels).iloc[:0]
@@ -151,7 +151,7 @@ def frame(
     # Each partition has the categories that it needs.
     shown = frames.utils.clear_known_categories(meta, cols=[name for name in labels if name in meta])
     place = (engine.path, engine.options, archive._lease)
-    # What ends the last partition is its last bucket: dask's last division is a part of it.
+    # Dask's last division is the last bucket itself, not the end of the window.
     stamps = [start for start, _ in spans] + [spans[-1][1] - min(one.step for one in holdings)]
     return frames.from_map(
         PartitionReader(place, labels, meta, columns is not None),
@@ -296,7 +296,7 @@ def _holding(asks: SeriesQuery, entry: Mapping[str, Any]) -> KeptSeries:
     start, end = asks.query((first, last)).bounded or (first, last)
     if start >= end:
         raise InvalidRequest(f"the window from {iso(start)} to {iso(end)} holds no bucket")
-    # What lies before and after all that is kept the engine reports when it reads the columns.
+    # The engine reports windows before and after the archived ones when it reads the columns.
     holes = [(one, other) for (_, one), (other, _) in pairwise(windows)]
     if missing := [one for one in holes if one[0] < end and start < one[1]]:
         hole = f"{iso(missing[0][0])} to {iso(missing[0][1])} UTC"
@@ -312,8 +312,8 @@ def _window(bounds: tuple[int, int]) -> Window:
     return Window(start, end)
 
 
-def _spans(holdings: Sequence[KeptSeries], span: Span) -> list[tuple[int, int]]:
-    """The windows of the partitions: days, months or years, cut where what is held begins and ends."""
+def _spans(holdings: Sequence[KeptSeries], span: PartitionSpan) -> list[tuple[int, int]]:
+    """The windows of the partitions: days, months or years, cut to the archived windows."""
     return _engine.calendar_windows(span, min(one.start for one in holdings), max(one.end for one in holdings))
 
 

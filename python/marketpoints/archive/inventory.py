@@ -77,7 +77,7 @@ class Inventory:
     ) -> Records[Missing]:
         """The windows that were never downloaded, query by query, each in order. Needs no network and no key.
 
-        What has not closed yet was not asked either: an archive knows no clock. Asked and empty is not missing.
+        Buckets that have not closed yet count as missing: an archive knows no clock. Downloaded and empty ones do not.
 
         Args:
             type: Data type by its wire name, or a series method's name.
@@ -104,8 +104,8 @@ class Inventory:
     ) -> "np.datetime64 | None":
         """The time of the first archived row, ``datetime64[ns]`` in UTC; None where there is none.
 
-        Of several symbols, that of all of them together. :meth:`contents` shows since when buckets are archived, also
-        where they hold nothing.
+        With several symbols, the first of all of them. :meth:`contents` shows since when buckets are archived, with
+        rows or without.
 
         Args:
             type: Data type by its wire name, or a series method's name.
@@ -175,8 +175,8 @@ class Inventory:
     ) -> Compacted:
         """Drops vintages that were replaced at ``before`` or earlier; current data stay.
 
-        What was known at ``before`` and later can still be read; for a query of which something was dropped,
-        what was known earlier is lost, and ``read(…, as_of=…)`` raises. Waits for other writers.
+        Data as known at ``before`` and later can still be read. For a query of which a vintage was dropped,
+        ``read(…, as_of=…)`` of an earlier moment raises. Waits for other writers.
 
         Args:
             type: Data type by its wire name, or a series method's name; without one, all that is kept.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from .. import _engine
 from ..errors import NotArchivedError
-from ..identity import Asked
+from ..identity import Provenance
 from ..results.levels import Tpo
 from ..results.sets import SeriesSet, wrap
 
@@ -20,7 +20,7 @@ def read(
         NotArchivedError: A part of the window was never asked, or was not known at ``as_of`` (Unix seconds); its
             ``results`` are the rest.
     """
-    asked = Asked(None, query.bounded, query.session, query.usd, query.selection)
+    asked = Provenance(None, query.bounded, query.session, query.usd, query.selection)
 
     def series(found: Sequence[_engine.Columns]) -> SeriesSet:
         whole = wrap(found, *asked)

@@ -147,7 +147,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that repeats nothing to a terminal as it was typed."""
 
     def error(self, message: str) -> NoReturn:
-        """Ends with the status 2 and what is wrong."""
+        """Ends with status 2 and the error's message."""
         super().error(printable(message))
 
 
@@ -307,7 +307,7 @@ def query_arguments(one: argparse.ArgumentParser) -> None:
 
 
 def check_options(one: argparse.ArgumentParser) -> None:
-    """The options of what is looked up before it is paid for."""
+    """Adds the options of lookups before a request."""
     one.add_argument(
         "--any-block-size", action="store_true", help="ask block sizes that are no multiple of the recommended one, too"
     )

@@ -71,7 +71,7 @@ def plan(given: argparse.Namespace, universe: Universe, archive: Archive, settin
 
 
 def show_plan(planned: UniversePlan) -> None:
-    """Prints a plan: a row for each type and interval, what each tier would take, and what is refused."""
+    """Prints a plan: a row for each type and interval, the time of each tier, and the refused series."""
     rows: dict[tuple[str, str, str], list[int]] = {}
     for one in planned.series:
         sums = rows.setdefault((one.type, one.interval, one.status), [0, 0, 0, 0, 0])

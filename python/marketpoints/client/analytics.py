@@ -9,7 +9,7 @@ from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.plan import Plan, plan_of
 from ..records.tables import Records, record
-from .base import Caller
+from .base import EngineCaller
 
 __all__ = ["AnalyticsMethods", "plan_analytics"]
 
@@ -20,13 +20,13 @@ SummaryAnswer = TypeVar("SummaryAnswer", covariant=True)
 CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
 Record = TypeVar("Record")
 
-#: What the leaderboard is sorted by (section 4.3).
+#: The sort orders of the leaderboard (section 4.3).
 ORDERS = _engine.vocabulary()["leaderboard_order"]
 DIRECTIONS = dict(zip(("asc", "desc"), _engine.vocabulary()["sort_direction"], strict=True))
 
 
 class AnalyticsMethods(
-    Caller, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
+    EngineCaller, Generic[LeaderboardAnswer, ProfileAnswer, PositionsAnswer, SummaryAnswer, CategoriesAnswer]
 ):
     """Traders, their positions, and markets over all accounts."""
 
@@ -226,7 +226,7 @@ class AnalyticsMethods(
 
 
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
-    """The same methods, answering what they would send instead of sending it."""
+    """The analytics methods, which answer with their request instead of sending it."""
 
     def __init__(self, live: _engine.Client) -> None:
         self._live = live
@@ -236,7 +236,7 @@ class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
 
 
 def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Plan:
-    """What the analytics method of that name would send.
+    """The request of the analytics method of that name.
 
     Raises:
         InvalidRequest: An argument is not valid.

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import archive_engine, between, flag, folder, new_folder, path_text, seconds, text
+from ..common.arguments import archive_engine, between, flag, folder, path_text, seconds, text
 from ..common.clock import OffsetClock, clock_of_environment
 from ..common.dialect import Dialect, address, dialect_of_environment, given_dialect
 from ..common.display import card, safe_repr
@@ -17,14 +17,13 @@ from ..common.protocols import ArchiveLike
 from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
-from ..identity import Asked
+from ..identity import Provenance
 from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
-from ..stream.channels import Channels, parts_of
 from .empty_answers import why_nothing
 
-__all__ = ["BUDGET", "KEY", "TIER", "URL", "Caller", "Connection"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection", "EngineCaller"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 BUDGET = "MARKETPOINTS_BUDGET"
@@ -37,7 +36,7 @@ def _known_tier(name: str | None) -> str | None:
     return None if name in ("", "unlimited") else name
 
 
-class Caller(ABC):
+class EngineCaller(ABC):
     """Calls the engine."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -52,7 +51,7 @@ class Caller(ABC):
         """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited."""
 
 
-class Connection(Caller):
+class Connection(EngineCaller):
     """Settings and the engine. Each client waits for calls in its own way."""
 
     #: Returns the end of a local service's data in Unix seconds, if they end.
@@ -195,13 +194,13 @@ class Connection(Caller):
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
 
-    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Asked, float]:
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Provenance, float]:
         """The engine's client, and a query's window at this moment of its clock."""
         import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
 
         live = self._live
         now = live.now()
-        return live, Asked(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
+        return live, Provenance(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
 
     def _warn(self, words: str | None) -> None:
         """Warns about a symbol before it is paid for: a program may turn warnings into errors."""
@@ -209,7 +208,11 @@ class Connection(Caller):
             warn(words, UnknownSymbolWarning)
 
     def _explained(
-        self, live: _engine.Client, fetched: tuple[Sequence[_engine.Columns], int], query: _engine.Query, asked: Asked
+        self,
+        live: _engine.Client,
+        fetched: tuple[Sequence[_engine.Columns], int],
+        query: _engine.Query,
+        asked: Provenance,
     ) -> SeriesSet:
         """Adds the weight that an answer cost; without rows also the reason.
 
@@ -279,31 +282,6 @@ class Connection(Caller):
     @abstractmethod
     def _points(self, query: _engine.Query, progress: Progress) -> Any:
         """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
-
-    def _stream(
-        self,
-        channels: Channels,
-        queue: int,
-        overflow: str,
-        backoff: tuple[float, float],
-        reconnects: int | None,
-        ping_after: float,
-        record: str | os.PathLike[str] | None,
-        batches: bool,
-    ) -> tuple[_engine.EventStream, int, bool]:
-        """The engine's stream of channels, how many they are, and whether trades come in batches."""
-        parts = parts_of(channels)
-        stream = self._live.stream(
-            parts,
-            queue=between(queue, "queue", 1, 2**31),
-            overflow=overflow,
-            backoff=backoff,
-            reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
-            ping_after=ping_after,
-            record=None if record is None else new_folder(record, "record"),
-            batches=flag(batches, "batches"),
-        )
-        return stream, len(parts), batches
 
     @abstractmethod
     def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:

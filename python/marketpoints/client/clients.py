@@ -8,17 +8,17 @@ from typing import Any, TypeAlias, TypeVar
 from .. import _engine
 from ..common.progress import Progress, reporting
 from ..errors import ArchiveError, Error, PartialError
-from ..identity import Asked
+from ..identity import Provenance
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.markets import Market
 from ..records.plan import Usage
 from ..records.tables import Records
 from ..results.sets import SeriesSet, wrap
-from ..stream.channels import Channels
 from ..stream.streams import AsyncStream, Stream
 from .analytics import AnalyticsMethods
 from .discovery import DiscoveryMethods
 from .series import SeriesMethods
+from .streaming import StreamMethods
 
 __all__ = ["AsyncClient", "Client"]
 
@@ -28,6 +28,7 @@ AsyncAnswer: TypeAlias = Coroutine[Any, Any, Answer]
 
 class Client(
     SeriesMethods[SeriesSet],
+    StreamMethods[Stream],
     DiscoveryMethods[Records[Market], list[str], list[float], Usage],
     AnalyticsMethods[
         Records[TraderProfile],
@@ -62,46 +63,11 @@ class Client(
         with _reading_partial_reports(read), reporting(progress) as report:
             return read(getattr(live, call)(*arguments, progress=report))
 
-    def stream(
-        self,
-        channels: Channels,
-        *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = (2.0, 60.0),
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | os.PathLike[str] | None = None,
-        batches: bool = False,
-    ) -> Stream:
-        """Events of these channels as they come (service.md 6; supplement, section 7). Nothing is sent yet.
-
-        A connection that breaks is made again: authenticated and subscribed anew; events that came
-        already are not delivered twice, and a :class:`~marketpoints.StreamGap` says what may be missing.
-
-        Args:
-            channels: A :class:`~marketpoints.Channel`, a mapping of its fields, or several of these.
-            queue: Most events that wait to be taken; fewer where they take more than about 256 MiB together.
-            overflow: What happens when so many wait: ``"wait"`` reads no further until some were taken, ``"drop"``
-                drops the oldest and counts them in ``dropped``.
-            backoff: First and longest pause in seconds before a connection is made again; each doubles the one before,
-                and up to half of it is left to chance.
-            reconnects: Most attempts in a row to connect again; None is without end.
-            ping_after: Seconds of silence after which the service is asked for a sign of life; after as much again the
-                connection is made anew.
-            record: Folder in which events are kept before they are handed out, as days of raw dumps that
-                :func:`~marketpoints.ingest` reads; None keeps none. Of trades, liquidations, books, funding rates and
-                open interest alone, of which the service makes everything else.
-            batches: Whether trades and liquidations come as :class:`~marketpoints.TradeBatch`, arrays of as many as are
-                there, which takes a small part of the time of single events; everything else comes as it is.
-
-        Raises:
-            InvalidRequest: A channel is not valid, or cannot be recorded; found before anything is sent.
-        """
-        return Stream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
+    def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> Stream:
+        return Stream(engine, channels, batches)
 
     def _as_of(self, moment: float) -> "Client":
-        """The same client at a moment, where its clock stands still: Unix seconds."""
+        """This client with its clock stopped at a moment in Unix seconds."""
         twin = Client.__new__(Client)
         twin.__dict__.update(self.__dict__)
         twin._settings = {**self._settings, "clock": lambda: moment}
@@ -121,6 +87,7 @@ class Client(
 
 class AsyncClient(
     SeriesMethods[AsyncAnswer[SeriesSet]],
+    StreamMethods[AsyncStream],
     DiscoveryMethods[
         AsyncAnswer[Records[Market]], AsyncAnswer[list[str]], AsyncAnswer[list[float]], AsyncAnswer[Usage]
     ],
@@ -163,20 +130,8 @@ class AsyncClient(
             answer = getattr(live, f"{call}_async")(*arguments, progress=report)
             return read(await _with_mended_error(answer, lambda error: _wrap_reports(error, read)))
 
-    def stream(
-        self,
-        channels: Channels,
-        *,
-        queue: int = 10_000,
-        overflow: str = "wait",
-        backoff: tuple[float, float] = (2.0, 60.0),
-        reconnects: int | None = None,
-        ping_after: float = 20.0,
-        record: str | os.PathLike[str] | None = None,
-        batches: bool = False,
-    ) -> AsyncStream:
-        """As :meth:`Client.stream`, for ``async for`` and ``async with``."""
-        return AsyncStream(*self._stream(channels, queue, overflow, backoff, reconnects, ping_after, record, batches))
+    def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> AsyncStream:
+        return AsyncStream(engine, channels, batches)
 
     async def close(self) -> None:
         """Closes the connections; later calls raise."""
@@ -190,8 +145,8 @@ class AsyncClient(
 
 
 @contextmanager
-def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
-    """The engine leaves its own columns in an error; users get a set of series."""
+def _wrapping_partial_results(asked: Provenance) -> Iterator[None]:
+    """Converts the engine's columns in an error to a set of series."""
     try:
         yield
     except BaseException as error:
@@ -199,7 +154,7 @@ def _wrapping_partial_results(asked: Asked) -> Iterator[None]:
         raise
 
 
-def _wrap_partial(error: BaseException, asked: Asked) -> None:
+def _wrap_partial(error: BaseException, asked: Provenance) -> None:
     package_error = _package_error(error)
     if isinstance(package_error, (PartialError, ArchiveError)):
         package_error.results = wrap(package_error.results or [], *asked)
@@ -228,7 +183,7 @@ def _with_mended_error(promise: Any, mend: Callable[[BaseException], None]) -> A
 
 @contextmanager
 def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
-    """The same for the rows of the paid analytics pages."""
+    """Converts the rows of the paid analytics pages in an error."""
     try:
         yield
     except PartialError as error:
@@ -238,7 +193,7 @@ def _reading_partial_rows(read: Callable[[Any], Any]) -> Iterator[None]:
 
 @contextmanager
 def _reading_partial_reports(read: Callable[[Any], Any]) -> Iterator[None]:
-    """As above, for work on an archive: reports, or series that were paid for but not archived."""
+    """Converts the reports, or the paid series that could not be archived, in an error of work on an archive."""
     try:
         yield
     except BaseException as error:

@@ -3,7 +3,7 @@
 from .. import _engine
 from ..common.clock import CLOCK
 from ..common.times import iso
-from ..identity import Asked
+from ..identity import Provenance
 
 __all__ = ["last_day", "why_nothing"]
 
@@ -12,7 +12,7 @@ FAR = 300
 
 
 def why_nothing(
-    asked: Asked,
+    asked: Provenance,
     listed: bool | None,
     data_end: float | None,
     no_bucket: str | None = None,

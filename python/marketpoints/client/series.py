@@ -41,7 +41,7 @@ def _query_of_plan(
     return build_query("plan", type, exchange, symbol, interval, arguments)
 
 
-# What a TypeError of Python's own names.
+# The name in Python's own TypeErrors.
 _query_of_plan.__qualname__ = "plan"
 
 
@@ -114,7 +114,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         return answer
 
     def plan(self, type: str, *arguments: Any, **named: Any) -> Plan:  # noqa: A002 - the wire's own name
-        """What a call would send and cost, and what each tier would take for it.
+        """The requests and the weight of a call, and the time that each tier would take.
 
         Sends nothing, so neither client awaits it.
 

@@ -1,1 +1,1 @@
-"""What every other folder uses: arguments, times, identity, texts for the screen, logging. Imports none of them."""
+"""Shared by the folders above: arguments, times, intervals, texts for the screen, logging."""

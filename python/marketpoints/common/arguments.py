@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
 from ..errors import InvalidRequest
+from .data_types import TABLE
 from .intervals import BY_LENGTH
 from .secrets import Hidden, of_type, redacted, redacted_path
 from .suggest import did_you_mean
@@ -37,7 +38,7 @@ Sizes: TypeAlias = float | Iterable[float] | None
 Extra: TypeAlias = Mapping[str, Any] | None
 
 #: The series methods and the data type that each asks for.
-METHODS: dict[str, str] = {row["method"]: row["name"] for row in _engine.data_types()}
+METHODS: dict[str, str] = {row["method"]: name for name, row in TABLE.items()}
 
 #: The analytics methods, and the row of each in the engine's table.
 ANALYTICS: dict[str, dict[str, Any]] = {row["method"]: row for row in _engine.analytics_endpoints()}
@@ -63,7 +64,7 @@ def data_type(type: str) -> str:  # noqa: A002 - the wire's own name
 
 
 def series_type(type: str) -> str:  # noqa: A002 - the wire's own name
-    """As :func:`data_type`, of what has points.
+    """Like :func:`data_type`, for types that have points.
 
     Raises:
         InvalidRequest: As there; also for the analytics, with how to ask them.

@@ -103,7 +103,7 @@ class Dialect:
         return self._checked.fields
 
     def _parts(self) -> dict[str, Any]:
-        """What differs from the neutral names, as the arguments that make an equal dialect."""
+        """The arguments that make an equal dialect: its differences from the neutral names."""
         return {name: part for name in PARTS if (part := getattr(self, name))}
 
     def __eq__(self, other: object) -> bool:

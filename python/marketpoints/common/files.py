@@ -40,7 +40,7 @@ def destination(path: "str | os.PathLike[str]") -> Path:
         kind = next((name for is_kind, name in KINDS if is_kind(there.st_mode)), "something else")
         raise InvalidRequest(f"{printable(str(path))}: {kind}, not a file; name a file")
     if not place.parent.is_dir():
-        # Of a link the folder that it leads to.
+        # For a link, name the folder of its target.
         folder = place.parent if named.parent.is_dir() else named.parent
         raise InvalidRequest(f"{printable(str(path))}: there is no folder {printable(str(folder))}")
     return place

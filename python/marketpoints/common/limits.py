@@ -1,4 +1,4 @@
-"""What a request costs and what a tier may spend (specification, sections 8.1 to 8.4)."""
+"""The weight of a request and the budget of a tier (specification, sections 8.1 to 8.4)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

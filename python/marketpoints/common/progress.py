@@ -12,12 +12,12 @@ from .optional import load_if_there
 
 __all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "reporting"]
 
-#: What a caller's own function takes: requests done, requests.
+#: A caller's own function of (requests done, requests).
 Report: TypeAlias = Callable[[int, int], object]
 #: None and False show nothing, True a bar on standard error; a function is called with (requests done, requests).
 Progress: TypeAlias = bool | Report | None
-#: What the engine calls with requests done and in total, weight done and in total, rows, seconds until the budget lets
-#: the next request go, and seconds left. A run of many calls adds a text: what is in flight.
+#: The engine's callback, with requests done and in total, weight done and in total, rows, seconds until the budget
+#: allows the next request, and seconds left. A run of many calls adds a text: the calls in flight.
 ProgressCallback: TypeAlias = Callable[..., object]
 
 

@@ -1,4 +1,4 @@
-"""Protocols of what frames, pictures and clients need from classes above them, so that imports run one way."""
+"""Protocols for classes of higher folders that frames, pictures and clients use, so that imports run one way."""
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -50,7 +50,7 @@ class FrameSource(Protocol):
 
     @property
     def id(self) -> SeriesId:
-        """What it is of."""
+        """The identity."""
 
     @property
     def usd(self) -> bool | None:
@@ -76,7 +76,7 @@ class DatedFrameSource(FrameSource, Protocol):
 
 
 class ColumnSource(DatedFrameSource, Protocol):
-    """What becomes columns of a frame that has those of others too."""
+    """A series whose columns go into a frame beside those of others."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Drawable(Protocol):
 
     @property
     def id(self) -> SeriesId:
-        """What it is of."""
+        """The identity."""
 
     @property
     def columns(self) -> tuple[str, ...]:

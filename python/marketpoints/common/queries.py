@@ -21,7 +21,7 @@ from .arguments import (
     weight_bound,
 )
 from .signatures import unknown
-from .times import LARGEST_NANOSECONDS, SECOND, Duration, Interval, Time, to_duration, to_unix
+from .times import LARGEST_NANOSECONDS, SECOND_NS, Duration, Interval, Time, to_duration, to_unix
 
 __all__ = [
     "PAIRED",
@@ -54,38 +54,38 @@ class CommonArguments(TypedDict, total=False):
 
 
 class FundingArguments(CommonArguments, total=False):
-    """Of funding rates."""
+    """Keyword arguments of ``funding_rate``."""
 
     group_by: str | None
 
 
 class SummedArguments(FundingArguments, total=False):
-    """For types that add up over exchanges and have a value in USD."""
+    """Keyword arguments of types that add up over exchanges and have a value in USD."""
 
     usd: bool
 
 
 class CandleArguments(SummedArguments, total=False):
-    """Of candles."""
+    """Keyword arguments of ``candles`` and ``side_candles``."""
 
     gapfill: bool
 
 
 class OrderBookArguments(SummedArguments, total=False):
-    """Of order-book heatmaps."""
+    """Keyword arguments of ``orderbook_heatmap``."""
 
     block_size: Sizes
     max_depth: int | None
 
 
 class LiquidationMapArguments(SummedArguments, total=False):
-    """Of liquidation heatmaps."""
+    """Keyword arguments of ``liquidation_heatmap``."""
 
     max_depth: int | None
 
 
 class MarketProfileArguments(SummedArguments, total=False):
-    """Of market profiles."""
+    """Keyword arguments of ``tpo``."""
 
     session: str | None
     block_minutes: int | None
@@ -93,19 +93,19 @@ class MarketProfileArguments(SummedArguments, total=False):
 
 
 class OptionArguments(CommonArguments, total=False):
-    """Of option summaries."""
+    """Keyword arguments of ``skew`` and ``implied_volatility``."""
 
     tenor: str | None
 
 
 class TokenArguments(CommonArguments, total=False):
-    """Of token supplies."""
+    """Keyword arguments of ``token_supply``."""
 
     token_name: Names
 
 
 class QueryArguments(CandleArguments, total=False):
-    """Of points of any type."""
+    """Keyword arguments of ``points``: those of every type."""
 
     block_size: Sizes
     max_depth: int | None
@@ -190,7 +190,7 @@ def _check_edges(typed: dict[str, Any]) -> None:
     """Windows of an archive are limited by nanoseconds; a client's end may be any time, because now limits it."""
     for name in ("start", "end"):
         seconds = typed.get(name)
-        if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND:
+        if seconds is not None and abs(seconds) > LARGEST_NANOSECONDS // SECOND_NS:
             raise InvalidRequest(
                 f"{name}: the window lies beyond the years 1677 to 2262; leave {_engine.spelled_argument(name)} out"
             )

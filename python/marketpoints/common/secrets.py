@@ -18,13 +18,13 @@ __all__ = ["Hidden", "hidden_text", "hide_locals", "of_type", "redacted", "redac
 Value = TypeVar("Value", covariant=True)
 Made = TypeVar("Made", bound="Callable[..., Any]")
 
-#: Texts that are shown in full: words such as a tier's name, and what is too short for a key.
+#: Texts that are shown in full: words such as a tier's name, and texts too short for a key.
 WORD, LONGEST_WORD, LONGEST = re.compile(r"[A-Za-z]?[a-z]+([_-][a-z]+)*|[A-Z]+"), 16, 7
 #: And times: numbers with signs between them.
 TIME = re.compile(r"\d{1,14}|(?=.*[-:./])[0-9TZ :.,+/-]{1,40}")
-#: Of other things' reprs, such as numbers, times and lengths of time.
+#: Longest ``repr`` that is shown of numbers, times and lengths of time.
 LONGEST_REPR = 60
-#: What ends the name of a file.
+#: The ending of a file name.
 ENDING = re.compile(r"[^/\\]\.[A-Za-z]{2,7}$")
 
 
@@ -49,7 +49,7 @@ class Hidden(Generic[Value]):
 
 
 def hidden_text(value: Hidden[object], name: str) -> Hidden[str | None]:
-    """The same value, which is a text or None.
+    """The value, checked to be a text or None.
 
     Raises:
         InvalidRequest: It is something else; the message names its type alone.
@@ -84,7 +84,7 @@ def hide_locals(work: Made) -> Made:
 
 
 def clear_frames(error: BaseException, before: Hidden[BaseException | None]) -> None:
-    """Clears the frames that an error, and what led to it, came through; not those of what was handled before."""
+    """Clears the locals in the frames of an error and of its causes; errors handled earlier are left alone."""
     seen: set[int] = {id(before.reveal())}
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -97,9 +97,9 @@ def clear_frames(error: BaseException, before: Hidden[BaseException | None]) -> 
 
 
 def redacted(value: object) -> str:
-    """What a message may show of an argument beside which a key stands: it may be the key, in the wrong place.
+    """The text of an argument that is safe in a message: it may be the key, passed in the wrong place.
 
-    A short word and a number are shown as they are; of any other text its length, of anything else its type.
+    Short words, numbers and times are shown as they are, other texts by their length, everything else by its type.
     """
     if isinstance(value, str):
         word = (len(value) <= LONGEST_WORD and WORD.fullmatch(value)) or TIME.fullmatch(value)
@@ -113,13 +113,13 @@ def redacted(value: object) -> str:
 
 
 def of_type(value: object) -> str:
-    """A value and its type; of what may be a secret the type alone."""
+    """A value and its type; only the type where it may be a secret."""
     shown, kind = redacted(value), type(value).__name__
     return shown if kind in shown else f"{shown} of type {kind}"
 
 
 def redacted_path(path: str) -> str:
-    """As :func:`redacted`, of what should be a path: shown where it looks like one."""
+    """Like :func:`redacted`, for a path: shown if it looks like one."""
     folder = os.path.dirname(path)  # noqa: PTH120 - of a text that may be none
     looks_so = os.path.isabs(path) or (folder and os.path.isdir(folder)) or ENDING.search(path)  # noqa: PTH112, PTH117
     return printable(path) if looks_so else redacted(path)

@@ -21,7 +21,7 @@ def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
 
 
 def checked_keywords(arguments: type) -> Callable[[Method], Method]:
-    """Decorator: a method takes no keywords but its own and those of a ``TypedDict``, and ``help`` lists them."""
+    """Decorator: a method takes only its own keywords and a ``TypedDict``'s; ``help`` lists them."""
     keyword_only = inspect.Parameter.KEYWORD_ONLY
     named = [
         inspect.Parameter(name, keyword_only, default=False if kind is bool else None, annotation=kind)

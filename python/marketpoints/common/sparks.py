@@ -1,4 +1,4 @@
-"""Small inline pictures of cards: a line without axes, a meter. SVG in the text's own colour, on any ground."""
+"""Small inline pictures of cards: a line without axes, a meter. SVG in the text's own colour, on any background."""
 
 from html import escape
 from typing import Any
@@ -13,12 +13,12 @@ STYLE = "vertical-align:middle;overflow:visible;margin:.2em 0"
 def spark(values: Any, places: Any = None, name: str = "") -> str:
     """A line of values as inline SVG; empty where fewer than two are known.
 
-    Of more values than columns each column has its lowest and highest, so that nothing that stands out is lost.
+    With more values than columns, each column has its lowest and highest, so that no peak is lost.
 
     Args:
         values: Numbers, shape (count,); NaN breaks the line.
         places: Where each lies, ascending numbers; None is one after the other. Far gaps break the line as well.
-        name: What they are, for who hovers over it or hears it read.
+        name: Their name, for a tooltip and for screen readers.
     """
     import numpy as np
 

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .. import _engine
 from ..errors import InvalidRequest
+from .intervals import DAY, HOUR, MINUTE, WEEK
 from .secrets import of_type
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "DAY",
+    "DAY_NS",
     "LARGEST_NANOSECONDS",
-    "SECOND",
+    "MINUTE_NS",
+    "SECOND_NS",
     "Duration",
     "Interval",
     "Time",
@@ -38,18 +40,17 @@ __all__ = [
     "to_unix",
 ]
 
-#: What :func:`to_unix` reads. NumPy's and pandas' types are accepted without being imported.
+#: A time as :func:`to_unix` reads it. NumPy's and pandas' types are accepted without being imported.
 Time: TypeAlias = dt.date | str | float | Any
-#: What :func:`to_duration` reads.
+#: A length of time as :func:`to_duration` reads it.
 Duration: TypeAlias = dt.timedelta | str | float | Any
 #: The name of an interval, or a duration of its length.
 Interval: TypeAlias = str | dt.timedelta | Any
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
-#: Nanoseconds of a second.
-SECOND = 1_000_000_000
-#: Nanoseconds of a day.
-DAY = 86_400 * SECOND
+#: Nanoseconds of a second, a minute and a day; lengths in seconds stand in :mod:`.intervals`.
+SECOND_NS = 1_000_000_000
+MINUTE_NS, DAY_NS = MINUTE * SECOND_NS, DAY * SECOND_NS
 # The largest value of datetime64[ns]; the smallest 64-bit number is NaT.
 LARGEST_NANOSECONDS = 2**63 - 1
 MICROSECOND = dt.timedelta(microseconds=1)
@@ -57,10 +58,10 @@ MICROSECOND = dt.timedelta(microseconds=1)
 UNITS = {
     "Y": 3.2e7,
     "M": 2.6e6,
-    "W": 604_800.0,
-    "D": 86_400.0,
-    "h": 3_600.0,
-    "m": 60.0,
+    "W": WEEK,
+    "D": DAY,
+    "h": HOUR,
+    "m": MINUTE,
     "ms": 1e-3,
     "us": 1e-6,
     "ns": 1e-9,
@@ -183,7 +184,7 @@ def from_wire(value: Any) -> "np.datetime64 | None":
     parts = (value.get("s", 0), value.get("ns", 0)) if isinstance(value, Mapping) else (value, 0)
     if not all(_is_number(part) and part == part // 1 for part in parts):
         return None
-    nanoseconds = int(parts[0]) * SECOND + int(parts[1])
+    nanoseconds = int(parts[0]) * SECOND_NS + int(parts[1])
     return np.datetime64(nanoseconds, "ns") if abs(nanoseconds) <= LARGEST_NANOSECONDS else None
 
 

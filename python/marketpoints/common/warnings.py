@@ -1,4 +1,4 @@
-"""What the package warns of, as classes for :mod:`warnings` filters."""
+"""The package's warnings, as classes for :mod:`warnings` filters."""
 
 __all__ = [
     "ExposedKeysWarning",
@@ -19,7 +19,7 @@ class ExposedServiceWarning(UserWarning):
 
 
 class ForeignFileWarning(UserWarning):
-    """Among an archive's own files lies another program's: it is left alone; move it away."""
+    """An archive's folder contains a file of another program; the file is ignored. Move it away."""
 
 
 class OutdatedDataWarning(UserWarning):
@@ -27,7 +27,7 @@ class OutdatedDataWarning(UserWarning):
 
 
 class UnknownSymbolWarning(UserWarning):
-    """The service may not have a symbol or coin, but its listing is not sure: what is paid in full may be empty."""
+    """The service may not have a symbol or coin, but its listing is incomplete: a paid answer may be empty."""
 
 
 class RenamedFieldWarning(UserWarning):

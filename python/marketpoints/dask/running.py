@@ -12,7 +12,7 @@ from ..common.protocols import ArchiveLike
 from ..common.secrets import Hidden, hidden_text, hide_locals
 from ..common.signatures import unknown
 from ..errors import InvalidRequest
-from ..records.pieces import Part, Piece, PieceReport
+from ..records.pieces import Piece, PieceReport, PlannedSeries
 from ..records.universe import UniversePlan, UniverseReport
 from ..universes.running import Run, check_weight
 from ..universes.universe import Universe, universe_of
@@ -68,7 +68,7 @@ def sync(
     progress: Progress = False,
     **settings: Any,
 ) -> UniverseReport | UniversePlan:
-    """As :meth:`Archive.sync_all`, by the workers of a Dask cluster.
+    """Runs :meth:`Archive.sync_all` on the workers of a Dask cluster.
 
     A worker does a piece of one series at a time, and writes it. Each takes the key from its own environment
     (``MARKETPOINTS_API_KEY``), and so the service's address, the tier and the archive's credentials where they are not
@@ -91,8 +91,8 @@ def sync(
             ``retries`` ….
 
     Returns:
-        What became of each series. Requests, weight and rows are those of pieces that came to an end: what a worker
-        had archived before it died stays archived, but is not counted in the report.
+        The outcome of each series. Requests, weight and rows count finished pieces: data that a worker archived before
+        it died stay archived, but are not in the report.
 
     Raises:
         InvalidRequest: As :meth:`Archive.sync_all`; or there is no cluster, the workers would not share one budget, or
@@ -115,7 +115,7 @@ def sync(
         driver = _Driver(distributed, cluster, config, run)
         driver.follow()
     # Only the names of series: a worker counts their rows in the archive.
-    parts = [Part(part.wanted, part.window) for part in planned._parts]
+    parts = [PlannedSeries(part.wanted, part.window) for part in planned._parts]
     return run.report(_asked(cluster, "rows", worker.rows, config, parts))
 
 

@@ -1,4 +1,4 @@
-"""What runs on the workers. Key and credentials come from their own environment and are never sent to them."""
+"""The work of Dask workers. Key and credentials come from their own environment and are never sent to them."""
 
 import inspect
 import os
@@ -10,7 +10,7 @@ from typing import Any
 from .. import _engine
 from ..client.base import BUDGET, KEY, URL, Connection
 from ..client.clients import Client
-from ..records.pieces import Part, Piece, PieceReport, rows_kept, sync_piece
+from ..records.pieces import Piece, PieceReport, PlannedSeries, rows_kept, sync_piece
 from ..records.universe import UniversePlan
 from ..universes.planning import planned_blocking
 from ..universes.universe import Universe
@@ -88,12 +88,12 @@ def download_piece(config: RunConfig, piece: Piece) -> PieceReport:
     return replace(sync_piece(piece, client, archive), budget=client.budget)
 
 
-def rows(config: RunConfig, parts: Sequence[Part]) -> list[int]:
+def rows(config: RunConfig, parts: Sequence[PlannedSeries]) -> list[int]:
     """How many rows the archive has of each series."""
     return rows_kept(_archive(config), parts)
 
 
 def budget_scope(budget: str | None = None) -> str:
-    """Who shares a budget: ``process``, ``machine``, or ``all`` that name one Redis or folder; None: this worker's."""
+    """The scope of a budget: ``process``, ``machine``, or ``all`` with one Redis or folder; None: this worker's."""
     name = budget or os.environ.get(BUDGET) or "machine"
     return name if name in ("process", "machine") else "all"

@@ -7,20 +7,22 @@ for the static picture beside it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..common.data_types import TABLE, role
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import Time
 from ..errors import InvalidRequest, SelectionError
+from ..plots.bars import is_bars
 from ..plots.bounds import check_all
 from ..plots.candles import is_candles
 from ..plots.labels import amount_unit
 from ..plots.pixels import Pixels, asked_view
 from ..plots.together import flattened, same_market
-from .base_layer import Ground, View
-from .downsampling import Bubbles
+from .base_layer import BaseLayer, View
+from .downsampling import BubbleData
 from .explorer import Explorer
-from .loading import Beyond, More
-from .messages import Over
+from .loading import Loader, ResultLoader
+from .messages import Overlays
 
 __all__ = ["Explorer", "explore", "explorer_of"]
 
@@ -38,19 +40,21 @@ def explore(
     """An explorer of a heatmap or of candles; arguments as of :meth:`~marketpoints.Series.explore`."""
     load("anywidget")
     every = _every(shown, over)
-    ground, above = _sorted_out(every)
+    base, above = _sorted_out(every)
     check_all(every)
     if arguments and client is None and archive is None:
         raise InvalidRequest(f"{next(iter(arguments))}: is of a call for more; give client= or archive= too")
-    below = Ground(ground)
-    beyond = None if client is None and archive is None else Beyond(ground, client, archive, _sized(below, arguments))
+    below = BaseLayer(base)
+    beyond = (
+        None if client is None and archive is None else ResultLoader(base, client, archive, _sized(below, arguments))
+    )
     return Explorer(below, above, beyond, _view(below, window, prices), every)
 
 
 def explorer_of(
-    below: Ground,
+    below: BaseLayer,
     over: Iterable[object] | object,
-    more: More,
+    more: Loader,
     window: tuple[Time, Time] | None,
     prices: tuple[float, float] | None,
 ) -> Explorer:
@@ -73,7 +77,7 @@ def _every(shown: Any, over: Iterable[object] | object) -> list[Any]:
     return [shown, *flattened(over if isinstance(over, (list, tuple)) else [over])]
 
 
-def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
+def _sorted_out(every: list[Any]) -> tuple[Any, Overlays]:
     """The base layer, and the layers over it.
 
     Raises:
@@ -88,50 +92,51 @@ def _sorted_out(every: list[Any]) -> tuple[Any, Over]:
         if len(several) > (2 if name == "liquidations" else 1):
             ids = ", ".join(str(one.id) for one in several)
             raise SelectionError(f"there are {len(several)} {name} for one explorer ({ids}); pick with sel(…)")
-    grounds = roles["heatmap"] or roles["candles"]
-    if not grounds:
+    bases = roles["heatmap"] or roles["candles"]
+    if not bases:
         raise SelectionError(f"{every[0].id} has no prices to explore; give it as over= of candles or of a heatmap")
     candles = roles["candles"][0] if roles["heatmap"] and roles["candles"] else None
-    price_sources = [one for one in (candles, grounds[0]) if one is not None]
+    price_sources = [one for one in (candles, bases[0]) if one is not None]
     liquidations = roles["liquidations"]
-    bubbles = Bubbles.of(liquidations, price_sources) if liquidations else None
+    bubbles = BubbleData.of(liquidations, price_sources) if liquidations else None
     unit = amount_unit(liquidations[0]) if liquidations else None
-    return grounds[0], Over(candles, bubbles, roles["profile"][0] if roles["profile"] else None, unit)
+    return bases[0], Overlays(candles, bubbles, roles["profile"][0] if roles["profile"] else None, unit)
 
 
 def _role(one: Drawable) -> str:
     if is_candles(one):
         return "candles"
-    if one.id.type == "LIQUIDATION_AGG":
+    if is_bars(one):
         return "liquidations"
-    if one.id.type == "VOLUME_PROFILE_AGG":
+    if role(one.id.type) == "profile":
         return "profile"
     if hasattr(one, "split") and hasattr(one, "volumes"):
         return "heatmap"
     raise SelectionError(f"{one.id} has no place in an explorer; mp.plot(…) draws it below the prices")
 
 
-def _sized(ground: Ground, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def _sized(base: BaseLayer, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """The arguments for loading more; an order book's block size is the height of its levels."""
-    if ground.shown.id.type != "BLOCK_BOOK_SNAPSHOT_AGG" or "block_size" in arguments or not ground.step:
+    row = TABLE.get(base.shown.id.type or "")
+    if row is None or not row["needs_block_size"] or "block_size" in arguments or not base.step:
         return arguments
-    return {**arguments, "block_size": float(f"{ground.step:.9g}")}
+    return {**arguments, "block_size": float(f"{base.step:.9g}")}
 
 
-def _view(ground: Ground, window: tuple[Time, Time] | None, prices: tuple[float, float] | None) -> View:
+def _view(base: BaseLayer, window: tuple[Time, Time] | None, prices: tuple[float, float] | None) -> View:
     """The initial view, as given.
 
     Raises:
         InvalidRequest: It is none, or lies beside what there is.
     """
-    home = ground.home()
-    pixels = ground.parts[0].pixels
+    home = base.home()
+    pixels = base.parts[0].pixels
     if window is None and prices is None:
         return home
     if pixels is None:
         import numpy as np
 
-        trace = ground.parts[0].trace
+        trace = base.parts[0].trace
         low, high = (trace.low, trace.high) if len(trace.low) else (np.array([0.0]), np.array([1.0]))
         # Candles as levels: one from the lowest price to the highest.
         levels = np.array([[np.nanmin(low), 1.0], [np.nanmax(high), 1.0]])

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..common.data_types import adds_up, amount
 from ..common.protocols import Drawable
 from ..plots.axes import moments
 from ..plots.candles import is_candles
@@ -11,13 +12,13 @@ from ..plots.cells import mass
 from ..plots.labels import amount_unit, bare, identity_of, title
 from ..plots.overlays import middles
 from ..plots.pixels import Pixels
-from .downsampling import Trace, candles_between
+from .downsampling import PriceLine, candles_between
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Ground", "Part", "View"]
+__all__ = ["BaseLayer", "LoadedPart", "View"]
 
 #: Start and end in Unix nanoseconds, lowest and highest price.
 View = tuple[tuple[int, int], tuple[float, float]]
@@ -26,7 +27,7 @@ COLUMNS = 128
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LoadedPart:
     """A loaded part.
 
     Attributes:
@@ -39,10 +40,10 @@ class Part:
     shown: Drawable
     window: tuple[int, int]
     pixels: Pixels | None
-    trace: Trace
+    trace: PriceLine
 
     @classmethod
-    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "Part":
+    def of(cls, shown: Any, window: tuple[int, int] | None = None, step: float | None = None) -> "LoadedPart":
         """A result; by default, its window is that of its rows and of the query.
 
         ``step`` is the height of a level, where other parts know it better than one of few levels.
@@ -57,19 +58,19 @@ class Part:
         pixels = None if is_candles(shown) else Pixels.of(shown)
         if pixels is not None and step is not None:
             pixels.step = step
-        return cls(shown, window, pixels, Trace.of(shown))
+        return cls(shown, window, pixels, PriceLine.of(shown))
 
 
-class Ground:
+class BaseLayer:
     """Parts in the order of time, without gaps between their windows."""
 
     def __init__(self, shown: Any) -> None:
         self.shown = shown
-        self.parts: tuple[Part, ...] = (Part.of(shown),)
+        self.parts: tuple[LoadedPart, ...] = (LoadedPart.of(shown),)
         self.has_levels = not is_candles(shown)
         self.has_sides = self.has_levels and bool(len(shown)) and bool((shown.split >= 0).any())
         # Liquidations at several prices of a pixel add up; of a book the largest levels are shown.
-        self.adds_up = shown.id.type == "VENUE_LIQUIDATION_AGG"
+        self.adds_up = self.has_levels and adds_up(shown.id.type)
         self.step = self.parts[0].pixels.step if self.parts[0].pixels else None
 
     def __len__(self) -> int:
@@ -77,7 +78,7 @@ class Ground:
 
     @property
     def title(self) -> str:
-        """What is shown, in words."""
+        """The title."""
         return bare(title(identity_of(self.shown), amount_unit(self.shown)))
 
     @property
@@ -89,9 +90,10 @@ class Ground:
     @property
     def beside(self) -> str:
         """The label of :meth:`resting`'s volume; empty for candles."""
-        if self.adds_up:
-            return "liquidated volume"
-        return "mean resting volume" if self.has_levels else ""
+        if not self.has_levels:
+            return ""
+        quantity = amount(self.shown.id.type) or "volume"
+        return quantity if self.adds_up else f"mean {quantity}"
 
     @property
     def window(self) -> tuple[int, int]:
@@ -104,13 +106,13 @@ class Ground:
         """Levels, or candles, in memory."""
         return sum(len(part.pixels.levels) if part.pixels else len(part.shown) for part in self.parts)
 
-    def seen(self, window: tuple[int, int], width: int) -> tuple[Part, ...]:
+    def seen(self, window: tuple[int, int], width: int) -> tuple[LoadedPart, ...]:
         """The parts for a picture of so many pixels across, in the order of time."""
         return self.parts
 
     def add(self, shown: Any, window: tuple[int, int]) -> None:
         """Adds a part adjacent to the loaded window, before or after it."""
-        part = Part.of(shown, window, self.step)
+        part = LoadedPart.of(shown, window, self.step)
         self.parts = tuple(sorted((*self.parts, part), key=lambda one: one.window))
 
     def drop_beyond(self, window: tuple[int, int], most: int) -> None:
@@ -146,10 +148,10 @@ class Ground:
         return np.full(size[::-1], np.nan, dtype=np.float32) if found is None else found
 
     def resting(self, view: View, size: tuple[int, int]) -> dict[str, Any]:
-        """Mean volume of a snapshot by price in a view: of each row of a picture's pixels that of bids and of asks.
+        """Mean volume of a snapshot by price in a view, for each row of pixels: that of bids and that of asks.
 
-        Of a liquidation heatmap it is the sum: its buckets hold each what happened in them. Where sides are not known
-        apart all of it is ``bids``, and ``asks`` is None.
+        For a liquidation heatmap it is the sum over the buckets. If the sides are not known, all of it is ``bids``, and
+        ``asks`` is None.
         """
         import numpy as np
 

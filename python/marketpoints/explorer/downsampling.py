@@ -5,12 +5,13 @@ from functools import cached_property
 from typing import Any
 
 from ..common.protocols import Drawable
-from ..common.times import DAY
+from ..common.times import DAY_NS
 from ..plots.axes import moments
+from ..plots.bars import column_of
 from ..plots.candles import OHLC, is_candles
 from ..plots.overlays import middles, prices_at
 
-__all__ = ["Bubbles", "Trace", "candles_between", "nearby"]
+__all__ = ["BubbleData", "PriceLine", "candles_between", "nearby"]
 
 #: Fewest pixels per bucket at which candles are drawn.
 CANDLE = 4.0
@@ -19,7 +20,7 @@ SQUARES, MOST_BUBBLES = (8.0, 16.0, 32.0), 4_000
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class PriceLine:
     """A line through the buckets of rows: closes, or mid prices.
 
     Attributes:
@@ -37,7 +38,7 @@ class Trace:
     last: Any
 
     @classmethod
-    def of(cls, shown: Drawable) -> "Trace":
+    def of(cls, shown: Drawable) -> "PriceLine":
         """The closes of candles with their range, or the mid prices of a book."""
         import numpy as np
 
@@ -99,7 +100,7 @@ def candles_between(shown: Drawable, start: int, end: int, width: int) -> dict[s
 
 
 @dataclass(frozen=True, eq=False)
-class Bubbles:
+class BubbleData:
     """Liquidations at their prices.
 
     Attributes:
@@ -117,7 +118,7 @@ class Bubbles:
     worth: Any
 
     @classmethod
-    def of(cls, liquidations: list[Drawable], ground: list[Drawable]) -> "Bubbles":
+    def of(cls, liquidations: list[Drawable], base: list[Drawable]) -> "BubbleData":
         """From the sides of a market, at the high of their moment for BUY, at the low for SELL."""
         import numpy as np
 
@@ -125,8 +126,8 @@ class Bubbles:
         for one in liquidations:
             starts, ends = moments(one)
             middle = starts + (ends - starts) // 2
-            prices = prices_at(middle / DAY, ground, [], one.id.side)
-            amounts = np.nan_to_num(np.asarray(one["liquidations"], np.float64))
+            prices = prices_at(middle / DAY_NS, base, [], one.id.side)
+            amounts = np.nan_to_num(np.asarray(one[column_of(one)], np.float64))
             there = np.isfinite(prices) & (amounts > 0)
             worth = amounts if one.usd else amounts * prices
             sold = np.full(len(middle), one.id.side == "SELL")
@@ -142,7 +143,7 @@ class Bubbles:
         return float(self.worth.max()) if len(self.worth) else 0.0
 
     def squares(self, view: tuple[tuple[int, int], tuple[float, float]], size: tuple[int, int]) -> dict[str, Any]:
-        """The bubbles of a view, those of one side within 8 × 8 pixels as one of their sum at their centre of mass.
+        """The bubbles of a view; those of one side within 8 × 8 pixels are merged at their centre of mass.
 
         Where that leaves more than 4,000 the squares have 16 pixels a side, or 32.
 

@@ -9,9 +9,9 @@ from ..common.display import safe_repr
 from ..common.files import write_atomically
 from ..common.optional import load, load_if_there
 from ..errors import InvalidRequest
-from .base_layer import Ground, View
-from .loading import More
-from .messages import Answers, Over
+from .base_layer import BaseLayer, View
+from .loading import Loader
+from .messages import Answers, Overlays
 
 __all__ = ["Explorer"]
 
@@ -25,11 +25,11 @@ class Explorer:
         widget: The widget, for layouts of ipywidgets.
     """
 
-    def __init__(self, ground: Ground, over: Over, beyond: More | None, home: View, results: list[Any]) -> None:
+    def __init__(self, base: BaseLayer, over: Overlays, beyond: Loader | None, home: View, results: list[Any]) -> None:
         from .widget import View as Widget
 
         self._results, self._home = results, home
-        self._answers = Answers(ground, over, beyond, self._send, home)
+        self._answers = Answers(base, over, beyond, self._send, home)
         self.widget: Any = Widget(self._answers.about, self._answers.handle, self._answers.close)
 
     def _send(self, content: dict[str, Any], buffers: list[bytes]) -> None:

@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["Newest"]
+__all__ = ["LatestTask"]
 
 Job = TypeVar("Job")
 
 
-class Newest(Generic[Job]):
+class LatestTask(Generic[Job]):
     """Runs only the latest job: one that is still waiting when another arrives is dropped.
 
     No daemon: the interpreter waits for the job at hand, a picture, so that none is cut off within the engine.

@@ -4,48 +4,48 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..common.intervals import BY_LENGTH, BY_NAME, MINUTE
-from ..common.times import SECOND, iso
+from ..common.times import SECOND_NS, iso
 from ..errors import Error, InvalidRequest, NotArchivedError
-from .base_layer import Ground, View
+from .base_layer import BaseLayer, View
 
-__all__ = ["Beyond", "Buys", "More", "Reads"]
+__all__ = ["BlockingClient", "Loader", "ReadableArchive", "ResultLoader"]
 
 #: Most levels, or candles, that an explorer keeps, and most of one part.
 MOST_LEVELS, MOST_AT_ONCE = 30_000_000, 10_000_000
 
 
-class Buys(Protocol):
+class BlockingClient(Protocol):
     """A blocking client."""
 
     def plan(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
-        """What a call would cost."""
+        """The plan of a call."""
 
     def points(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the client's own name
         """The call."""
 
 
-class Reads(Protocol):
+class ReadableArchive(Protocol):
     """An archive."""
 
     def read(self, type: str, *arguments: Any, **named: Any) -> Any:  # noqa: A002 - the archive's own name
-        """What is kept."""
+        """The archived points."""
 
 
-class More(Protocol):
+class Loader(Protocol):
     """Loads missing parts."""
 
-    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+    def look(self, base: BaseLayer, view: View) -> dict[str, Any] | None:
         """Loads what a view lacks if it is free, else offers it; returns the message for the page."""
 
-    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+    def spend(self, base: BaseLayer, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Loads what was offered; returns the message for the page."""
 
 
-class Beyond:
+class ResultLoader:
     """Loads more of a result.
 
     Args:
-        shown: The result: what it is of says what to ask.
+        shown: The result; its identity is that of the calls.
         client: A blocking client, which plans the weight of each stretch, and downloads it on request.
         archive: An archive, which is read without asking.
         arguments: Further arguments of the call, such as ``block_size``.
@@ -75,45 +75,45 @@ class Beyond:
         self._number = 0
         self._not_kept: set[tuple[int, int]] = set()
 
-    def look(self, ground: Ground, view: View) -> dict[str, Any] | None:
+    def look(self, base: BaseLayer, view: View) -> dict[str, Any] | None:
         """Loads a view's missing parts from the archive, or offers them; None if there is nothing to send."""
-        missing = self.missing(ground, view[0])
+        missing = self.missing(base, view[0])
         if not missing:
             return {"kind": "offer", "offer": 0}
-        if too_much := self._too_much(ground, missing):
+        if too_much := self._too_much(base, missing):
             return {"kind": "offer", "offer": 0, "text": too_much}
         if self._archive is not None:
             left = [window for window in missing if window not in self._not_kept]
-            read = [window for window in left if self._read(ground, window)]
+            read = [window for window in left if self._read(base, window)]
             if read:
-                ground.drop_beyond(view[0], MOST_LEVELS)
+                base.drop_beyond(view[0], MOST_LEVELS)
                 return {"kind": "loaded"}
         if self._client is None:
             return {"kind": "offer", "offer": 0, "text": "the archive holds no more here"}
         return self._offer(missing)
 
-    def missing(self, ground: Ground, window: tuple[int, int]) -> list[tuple[int, int]]:
+    def missing(self, base: BaseLayer, window: tuple[int, int]) -> list[tuple[int, int]]:
         """The missing parts, adjacent to the loaded window, that cover a window with it, in Unix seconds."""
         grid = self._seconds
-        there = ground.window[0] // SECOND, -(-ground.window[1] // SECOND)
-        start, end = window[0] // SECOND // grid * grid, -(-window[1] // SECOND // grid) * grid
+        there = base.window[0] // SECOND_NS, -(-base.window[1] // SECOND_NS)
+        start, end = window[0] // SECOND_NS // grid * grid, -(-window[1] // SECOND_NS // grid) * grid
         return [(first, last) for first, last in ((start, there[0]), (there[1], end)) if first < last]
 
-    def _too_much(self, ground: Ground, missing: list[tuple[int, int]]) -> str:
-        loaded = (ground.window[1] - ground.window[0]) / SECOND
+    def _too_much(self, base: BaseLayer, missing: list[tuple[int, int]]) -> str:
+        loaded = (base.window[1] - base.window[0]) / SECOND_NS
         wanted = sum(last - first for first, last in missing)
-        if ground.levels * wanted / max(loaded, 1) <= MOST_AT_ONCE:
+        if base.levels * wanted / max(loaded, 1) <= MOST_AT_ONCE:
             return ""
         return "more than fits in memory lies past the loaded window: zoom in to load a part of it"
 
-    def _read(self, ground: Ground, window: tuple[int, int]) -> bool:
+    def _read(self, base: BaseLayer, window: tuple[int, int]) -> bool:
         """Reads a part from the archive; False if it was never downloaded."""
         for call, named in self._calls:
             try:
                 answer = self._archive.read(*call, start=window[0], end=window[1], **named)
             except NotArchivedError:
                 continue
-            ground.add(self._own(answer), _nanos(window))
+            base.add(self._own(answer), _nanos(window))
             return True
         self._not_kept.add(window)
         return False
@@ -138,7 +138,7 @@ class Beyond:
             "text": f"Load {stretches} UTC: weight {weight:,}{waits}",
         }
 
-    def spend(self, ground: Ground, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
+    def spend(self, base: BaseLayer, offer: Any, note: Callable[[str], None]) -> dict[str, Any]:
         """Loads an offer, for no more than its weight; each offer is accepted once.
 
         Raises:
@@ -158,7 +158,7 @@ class Beyond:
                 weight -= most
                 if not len(answer):
                     raise InvalidRequest(f"nothing there: {answer.why_empty}")
-                ground.add(self._own(answer), _nanos(window))
+                base.add(self._own(answer), _nanos(window))
             except Error as problem:
                 if not loaded:
                     raise
@@ -178,19 +178,19 @@ def _calls(shown: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[tuple[Any
     symbol, coin = (None, None) if asked is None else (asked.symbol, asked.coin)
     alone = identity.raw_symbol or symbol
     found = []
-    for venues, market, base in (
+    for venues, market, asset in (
         (identity.exchange or exchanges, alone, None if alone else identity.coin or coin),
         (exchanges or identity.exchange, symbol or (None if coin else identity.raw_symbol), coin),
     ):
-        named = {"coin": base, "usd": shown.usd, **arguments}
+        named = {"coin": asset, "usd": shown.usd, **arguments}
         call = (
             (identity.type, venues, market, identity.interval),
             {name: value for name, value in named.items() if value not in (None, False)},
         )
-        if identity.type is not None and (market or base) and call not in found:
+        if identity.type is not None and (market or asset) and call not in found:
             found.append(call)
             yield call
 
 
 def _nanos(window: tuple[int, int]) -> tuple[int, int]:
-    return window[0] * SECOND, window[1] * SECOND
+    return window[0] * SECOND_NS, window[1] * SECOND_NS

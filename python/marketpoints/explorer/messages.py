@@ -8,27 +8,28 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..common.data_types import amount
 from ..common.protocols import Drawable
 from ..errors import Error, InvalidRequest
 from ..plots.colours import DOWN, UP
 from ..plots.labels import amount_unit, bare, price_label
 from ..plots.palette import THEMES
-from .base_layer import Ground, View
+from .base_layer import BaseLayer, View
 from .colours import COLOURS, FIRST, NORMS, Scale, palette, scale
-from .downsampling import Bubbles, Trace, candles_between, nearby
-from .latest_task import Newest
-from .loading import More
+from .downsampling import BubbleData, PriceLine, candles_between, nearby
+from .latest_task import LatestTask
+from .loading import Loader
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["SIDES", "Answers", "Asked", "Over"]
+__all__ = ["SIDES", "Answers", "Overlays", "ViewRequest"]
 
 #: Sends a message and its buffers to the page.
 Send: TypeAlias = Callable[[dict[str, Any], list[bytes]], None]
 SIDES = ("both", "two", "bids", "asks")
-#: Pixels of the largest picture, and those of a side.
+#: Most pixels of a picture, and of one side.
 MOST_PIXELS, LONGEST = 8_000_000, 8_192
 MILLI = 1_000_000
 #: Milliseconds from 1970 to the first and to the last moment that nanoseconds hold.
@@ -38,7 +39,7 @@ PAUSE = 0.08
 
 
 @dataclass(frozen=True)
-class Over:
+class Overlays:
     """The layers over the base layer.
 
     Attributes:
@@ -49,13 +50,13 @@ class Over:
     """
 
     candles: Drawable | None = None
-    bubbles: Bubbles | None = None
+    bubbles: BubbleData | None = None
     profile: Any = None
     unit: str | None = None
 
 
 @dataclass(frozen=True)
-class Asked:
+class ViewRequest:
     """A picture requested by the page.
 
     Attributes:
@@ -77,7 +78,7 @@ class Asked:
     dpr: float
 
     @classmethod
-    def of(cls, message: Mapping[str, Any], has_sides: bool) -> "Asked":
+    def of(cls, message: Mapping[str, Any], has_sides: bool) -> "ViewRequest":
         """Parses a request of the page.
 
         Raises:
@@ -109,41 +110,41 @@ class Answers:
     """Answers a page's messages. Pictures are made in a thread, only the latest one requested.
 
     Args:
-        ground: What is below.
+        base: The base layer.
         over: What lies over it.
         beyond: Where what is not loaded comes from; None nowhere.
         send: Sends a message and its buffers.
         home: The view to begin with.
     """
 
-    def __init__(self, ground: Ground, over: Over, beyond: More | None, send: Send, home: View) -> None:
-        self.ground, self.over, self.beyond, self._send = ground, over, beyond, send
+    def __init__(self, base: BaseLayer, over: Overlays, beyond: Loader | None, send: Send, home: View) -> None:
+        self.base, self.over, self.beyond, self._send = base, over, beyond, send
         self._home = home
         self._scales: dict[str, Scale] = {}
-        self.pictures: Newest[Asked] = Newest(self._answer)
-        self.profiles: Newest[Asked] = Newest(self._answer_profile)
-        self.loads: Newest[View | None] = Newest(self._load)
+        self.pictures: LatestTask[ViewRequest] = LatestTask(self._answer)
+        self.profiles: LatestTask[ViewRequest] = LatestTask(self._answer_profile)
+        self.loads: LatestTask[View | None] = LatestTask(self._load)
         # Accepted offers: a later view does not replace them.
         self._taken: deque[Any] = deque()
 
     @property
     def about(self) -> dict[str, Any]:
         """The page's initial state: small, because it is saved with the notebook."""
-        shown, ground = self.ground.shown, self.ground
+        shown, base = self.base.shown, self.base
         unit = amount_unit(shown)
         (start, end), (low, high) = self._home
         return {
-            "title": ground.title,
+            "title": base.title,
             "unit": bare(unit or ""),
             "price": bare(price_label(shown)),
             "home": [start / MILLI, end / MILLI, low, high],
             "loaded": self.loaded,
-            "interval": ground.grain / MILLI,
-            "step": ground.step or 0.0,
-            "levels": ground.has_levels,
-            "sides": ground.has_sides,
-            "rows": len(ground),
-            "empty": "" if len(ground) else "no rows",
+            "interval": base.grain / MILLI,
+            "step": base.step or 0.0,
+            "levels": base.has_levels,
+            "sides": base.has_sides,
+            "rows": len(base),
+            "empty": "" if len(base) else "no rows",
             "profile": self._beside,
             "largest": self.over.bubbles.most if self.over.bubbles else 0.0,
             "amounts": bare(self.over.unit or ""),
@@ -159,7 +160,7 @@ class Answers:
     @property
     def loaded(self) -> list[float]:
         """The loaded window in milliseconds."""
-        return [edge / MILLI for edge in self.ground.window]
+        return [edge / MILLI for edge in self.base.window]
 
     def handle(self, message: object) -> None:
         """Handles a message of the page. Errors are sent to the page, never raised."""
@@ -167,7 +168,7 @@ class Answers:
             if not isinstance(message, Mapping):
                 raise InvalidRequest(f"{type(message).__name__} is no message")
             if message.get("kind") == "view":
-                self.pictures.ask(Asked.of(message, self.ground.has_sides))
+                self.pictures.ask(ViewRequest.of(message, self.base.has_sides))
             elif message.get("kind") == "spend" and self.beyond is not None:
                 self._taken.append(message.get("offer"))
                 self.loads.ask(None)
@@ -186,17 +187,17 @@ class Answers:
     def scale(self, norm: str) -> Scale:
         """The colour scale of the initial volumes: loading more does not change it."""
         if norm not in self._scales:
-            self._scales[norm] = scale(norm, self.ground.parts[0].pixels.levels if self.ground.parts[0].pixels else [])
+            self._scales[norm] = scale(norm, self.base.parts[0].pixels.levels if self.base.parts[0].pixels else [])
         return self._scales[norm]
 
-    def pixels(self, asked: Asked) -> "tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]":
+    def pixels(self, asked: ViewRequest) -> "tuple[npt.NDArray[np.uint8], npt.NDArray[np.float32]]":
         """A picture as bytes, uint8 (height, width), the first row the lowest prices; and each byte's least volume."""
         import numpy as np
 
         known = self.scale(asked.norm)
         if asked.side != "two":
-            return known.bytes_of(self.ground.raster(asked.view, asked.size, asked.side)), known.lower
-        bids, asks = (self.ground.raster(asked.view, asked.size, side) for side in ("bids", "asks"))
+            return known.bytes_of(self.base.raster(asked.view, asked.size, asked.side)), known.lower
+        bids, asks = (self.base.raster(asked.view, asked.size, side) for side in ("bids", "asks"))
         is_ask = np.nan_to_num(asks) > np.nan_to_num(bids)
         found = known.bytes_of(np.where(is_ask, asks, bids))
         half = np.uint8(COLOURS // 2)
@@ -206,10 +207,10 @@ class Answers:
         lower[FIRST : FIRST + half] = lower[FIRST + half :] = known.lower[FIRST::2]
         return found, lower
 
-    def _answer(self, asked: Asked) -> None:
+    def _answer(self, asked: ViewRequest) -> None:
         with self._sending_errors(asked):
             place = _place(asked)
-            if self.ground.has_levels:
+            if self.base.has_levels:
                 pixels, lower = self.pixels(asked)
                 header = {
                     "kind": "view",
@@ -227,14 +228,14 @@ class Answers:
             if self.beyond is not None and not self.pictures.has_newer:
                 self.loads.ask(asked.view)
 
-    def _answer_profile(self, asked: Asked) -> None:
+    def _answer_profile(self, asked: ViewRequest) -> None:
         """Expensive, so made only once the view stands still. The next picture does not wait for it."""
         with self._sending_errors(asked):
             if not self.pictures.has_newer and self.profiles.has_time(PAUSE):
                 self._send_lists(_place(asked), self.profile(asked), last=True)
 
     @contextmanager
-    def _sending_errors(self, asked: Asked) -> Iterator[None]:
+    def _sending_errors(self, asked: ViewRequest) -> Iterator[None]:
         """Sends errors to the page and continues."""
         try:
             yield
@@ -249,35 +250,35 @@ class Answers:
 
     @property
     def _beside(self) -> str:
-        """What the profile shows; empty without one."""
+        """The label of the profile; empty without one."""
         if self.over.profile is not None:
-            return "traded volume"
-        return self.ground.beside
+            return amount(self.over.profile.id.type) or "volume"
+        return self.base.beside
 
-    def lists(self, asked: Asked) -> dict[str, Any]:
+    def lists(self, asked: ViewRequest) -> dict[str, Any]:
         """The layers over a picture by name, float64 each."""
         (start, end), _ = asked.view
         wide, high = (max(1, round(size / asked.dpr)) for size in asked.size)
         found: dict[str, Any] = {}
         over = self.over
-        candles = over.candles if self.ground.has_levels else self.ground.shown
+        candles = over.candles if self.base.has_levels else self.base.shown
         if candles is not None:
             several = (
-                self.ground.candles(start, end, wide)
-                if candles is self.ground.shown
+                self.base.candles(start, end, wide)
+                if candles is self.base.shown
                 else candles_between(candles, start, end, wide)
             )
             found |= _named("candles", several or {})
             if several is None:
-                line = self.ground.line(start, end, wide) if candles is self.ground.shown else None
-                found |= _named("close", line or Trace.of(candles).columns(start, end, wide))
-        if self.ground.has_levels:
-            found |= _named("mid", self.ground.line(start, end, wide))
+                line = self.base.line(start, end, wide) if candles is self.base.shown else None
+                found |= _named("close", line or PriceLine.of(candles).columns(start, end, wide))
+        if self.base.has_levels:
+            found |= _named("mid", self.base.line(start, end, wide))
         if over.bubbles is not None:
             found |= _named("bubbles", over.bubbles.squares(asked.view, (wide, high)))
         return _doubles(found)
 
-    def profile(self, asked: Asked) -> dict[str, Any]:
+    def profile(self, asked: ViewRequest) -> dict[str, Any]:
         """Volume by price of the visible buckets: traded, or else resting in the book, float64 each."""
         (start, end), prices = asked.view
         wide, rows = asked.size[0], max(1, round(asked.size[1] / asked.dpr))
@@ -285,7 +286,7 @@ class Answers:
         found = (
             nearby(traded, start, end, prices, rows)
             if traded is not None
-            else self.ground.resting(asked.view, (wide, rows))
+            else self.base.resting(asked.view, (wide, rows))
         )
         return _doubles(_named("profile", {name: sums for name, sums in found.items() if sums is not None}))
 
@@ -295,9 +296,9 @@ class Answers:
         assert beyond is not None
         while self._taken:
             offer = self._taken.popleft()
-            self._send_loaded(partial(beyond.spend, self.ground, offer, self._note))
+            self._send_loaded(partial(beyond.spend, self.base, offer, self._note))
         if view is not None:
-            self._send_loaded(partial(beyond.look, self.ground, view))
+            self._send_loaded(partial(beyond.look, self.base, view))
 
     def _send_loaded(self, load: Callable[[], dict[str, Any] | None]) -> None:
         """Loads, and sends the page the result."""
@@ -320,7 +321,7 @@ def _doubles(columns: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.ascontiguousarray(values, dtype=np.float64) for name, values in columns.items()}
 
 
-def _place(asked: Asked) -> dict[str, Any]:
+def _place(asked: ViewRequest) -> dict[str, Any]:
     """Identifies a message's picture and view."""
     (start, end), (low, high) = asked.view
     return {"id": asked.id, "t0": start / MILLI, "t1": end / MILLI, "p0": low, "p1": high}

@@ -11,7 +11,7 @@ from typing import Any
 from ..plots.palette import THEMES
 from .base_layer import View
 from .colours import NORMS, palette
-from .messages import MILLI, SIDES, Answers, Asked
+from .messages import MILLI, SIDES, Answers, ViewRequest
 
 __all__ = ["page"]
 
@@ -50,13 +50,13 @@ body{{margin:0;padding:12px;background:#8881}}
 def page(answers: Answers) -> str:
     """The page of the loaded data: every snapshot and level up to 4,096 × 2,048, else the largest of each pixel."""
     about = answers.about
-    ground = answers.ground
+    base = answers.base
     window, prices = _extent(answers)
-    asked = Asked(0, (window, prices), (1, 1), "both", "quantile", "dark", 1.0)
+    asked = ViewRequest(0, (window, prices), (1, 1), "both", "quantile", "dark", 1.0)
     planes = []
-    for view in _views(answers) if ground.has_levels and len(ground) else ():
+    for view in _views(answers) if base.has_levels and len(base) else ():
         size = _size(answers, *view)
-        for side in ("bids", "asks") if ground.has_sides else ("both",):
+        for side in ("bids", "asks") if base.has_sides else ("both",):
             pixels, _ = answers.pixels(replace(asked, view=view, size=size, side=side))
             header = {"side": side, "place": _place(view), "w": size[0], "h": size[1]}
             planes.append(header | {"data": _packed(pixels.tobytes())})
@@ -85,8 +85,8 @@ def page(answers: Answers) -> str:
 
 def _extent(answers: Answers) -> View:
     """The loaded data."""
-    home = answers.ground.home()
-    found = [part.pixels.prices for part in answers.ground.parts if part.pixels and part.pixels.prices]
+    home = answers.base.home()
+    found = [part.pixels.prices for part in answers.base.parts if part.pixels and part.pixels.prices]
     if not found:
         return home
     return home[0], (min(low for low, _ in found), max(high for _, high in found))
@@ -98,8 +98,8 @@ def _views(answers: Answers) -> list[View]:
     A book may hold levels far away, of which the pixels would be taken from those around the market.
     """
     window, prices = _extent(answers)
-    near = answers.ground.home()[1]
-    step = answers.ground.step or 1.0
+    near = answers.base.home()[1]
+    step = answers.base.step or 1.0
     if (prices[1] - prices[0]) / step <= HIGHEST or not prices[0] <= near[0] < near[1] <= prices[1]:
         return [(window, prices)]
     room = max((HIGHEST * step - (near[1] - near[0])) / 2, 0.0)
@@ -114,9 +114,9 @@ def _place(view: View) -> dict[str, float]:
 
 def _size(answers: Answers, window: tuple[int, int], prices: tuple[float, float]) -> tuple[int, int]:
     """One pixel per bucket and level, up to the limits."""
-    trace = answers.ground.parts[0].trace
+    trace = answers.base.parts[0].trace
     bucket = int((trace.ends - trace.starts).min()) if len(trace.starts) else 1
-    step = answers.ground.step or 1.0
+    step = answers.base.step or 1.0
     across, up = round((window[1] - window[0]) / max(bucket, 1)), round((prices[1] - prices[0]) / step)
     return min(max(across, 1), WIDEST), min(max(up, 1), HIGHEST)
 
@@ -127,8 +127,8 @@ def _candles(answers: Answers) -> dict[str, Any]:
 
     from .downsampling import candles_between
 
-    ground = answers.ground
-    shown = [part.shown for part in ground.parts] if not ground.has_levels else [answers.over.candles]
+    base = answers.base
+    shown = [part.shown for part in base.parts] if not base.has_levels else [answers.over.candles]
     every = [one for one in shown if one is not None]
     if not every or sum(map(len, every)) > CANDLES:
         return {}

@@ -1,1 +1,1 @@
-"""What runs on this machine: the local service, its faults, and the ingest of raw dumps."""
+"""The local service, its faults, and the ingest of raw dumps."""

@@ -47,7 +47,7 @@ class FaultRule:
 
 
 class Faults:
-    """What goes wrong with the answers of one :class:`~marketpoints.LocalService`; nothing until :meth:`set`.
+    """Injected faults in the answers of one :class:`~marketpoints.LocalService`; none until :meth:`set`.
 
     Only this object switches them: no request that comes over the network does.
 

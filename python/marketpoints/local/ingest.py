@@ -102,7 +102,7 @@ def ingest_with_notice(
     allow_fewer_rows: bool,
     on_wait: Callable[[str], object],
 ) -> IngestReport:
-    """As :func:`ingest`; ``on_wait`` gets a sentence when it has to wait for another ingest."""
+    """Like :func:`ingest`; ``on_wait`` is called with a sentence when it has to wait for another ingest."""
     report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows, on_wait)
     problems = [Problem(*problem) for problem in report.problems]
     return IngestReport(report.files, report.unchanged, report.rows, problems)

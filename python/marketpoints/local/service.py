@@ -176,7 +176,7 @@ class LocalService:
 
     @property
     def faults(self) -> Faults:
-        """What goes wrong on purpose; nothing until it is set."""
+        """The injected faults; none until one is set."""
         return self._faults
 
     @property
@@ -288,7 +288,7 @@ class LocalService:
 
     @hide_locals
     def async_client(self, tier: str = "advanced", **settings: Any) -> AsyncClient:
-        """As :meth:`client`, for asyncio."""
+        """Like :meth:`client`, for asyncio."""
         made = AsyncClient(**{**self._settings(tier), **settings})
         made._data_end = self._ending()
         return made
@@ -378,7 +378,7 @@ def _warn_of_open_address(host: str) -> None:
 
 
 def readable_by(file: str | os.PathLike[str]) -> str:
-    """Who may read a file besides its owner: ``its group``, ``every user of this machine``, or no one (an empty text).
+    """The other readers of a file: ``its group``, ``every user of this machine``, or an empty text for none.
 
     Pipes, and systems without such permissions, count as readable by no one else.
     """

@@ -20,10 +20,10 @@ from . import (
     profiles,
     together as shared_time,
 )
-from .choices import check_choices, choices_of
-from .fit import fitted
+from .picture_options import check_choices, choices_of
 from .ranges import price_range
 from .rankings import rankings as draw_rankings
+from .text_layout import fitted
 from .together import Result
 from .tpo import tpo as draw_tpo
 
@@ -45,8 +45,8 @@ def series(shown: Drawable, *, ax: Any, volume: bool) -> Any:
     bounds.check_all([shown])
     if candles.is_candles(shown):
         return candles.candles(shown, ax, volume)
-    if shown.id.type == "LIQUIDATION_AGG":
-        return bars.liquidations([shown], ax)
+    if bars.is_bars(shown):
+        return bars.of_sides([shown], ax)
     return lines.lines([shown], ax)
 
 
@@ -151,7 +151,7 @@ def _draw(group: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
         return group[0].plot(ax=ax, **options)
     if candles.is_candles(group[0]):
         return candles.of_sides(group, ax, **{"volume": True, **options})
-    return bars.liquidations(group, ax)
+    return bars.of_sides(group, ax)
 
 
 def _is_one_picture(group: Sequence[Drawable]) -> bool:
@@ -161,10 +161,10 @@ def _is_one_picture(group: Sequence[Drawable]) -> bool:
     sides = [one.id.side for one in group]
     if None in sides or len(set(sides)) < len(sides) or len(sides) > 2:
         return False
-    if all(one.id.type == "LIQUIDATION_AGG" for one in group):
+    if all(map(bars.is_bars, group)):
         return True
     return all(candles.is_candles(one) for one in group) and candles.same_prices(group)
 
 
 def _is_lines(one: Drawable) -> bool:
-    return LEVELS not in one and not candles.is_candles(one) and one.id.type != "LIQUIDATION_AGG"
+    return LEVELS not in one and not candles.is_candles(one) and not bars.is_bars(one)

@@ -7,7 +7,7 @@ from typing import Any
 from ..common.intervals import BY_NAME
 from ..common.optional import load
 from ..common.protocols import Drawable
-from ..common.times import DAY, SECOND, iso
+from ..common.times import DAY_NS, MINUTE_NS, SECOND_NS, iso
 from .colours import DOWN, LINE, QUIET, UP, legend_background
 
 __all__ = [
@@ -33,13 +33,12 @@ __all__ = [
     "times",
 ]
 
-MINUTE = 60_000_000_000
-#: Values on their own, up to so many of which a line has large markers.
+#: Most isolated values that a line shows as large markers.
 FEW = 60
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
-    """The axes given, or those of a new figure."""
+    """The given axes, or new ones in a new figure."""
     pyplot = load("matplotlib.pyplot")
     if ax is not None:
         return ax
@@ -75,19 +74,19 @@ def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
 
 def days(moments: Any) -> Any:
     """datetime64[ns] as matplotlib's days."""
-    return moments.astype("datetime64[ns]").view("int64") / DAY
+    return moments.astype("datetime64[ns]").view("int64") / DAY_NS
 
 
 def step(shown: Drawable) -> int | None:
     """Length of a bucket in nanoseconds; None where the interval is not known."""
     known = BY_NAME.get(shown.id.interval or "")
-    return None if known is None else known.seconds * SECOND
+    return None if known is None else known.seconds * SECOND_NS
 
 
 def spans(shown: Drawable) -> tuple[Any, Any]:
     """Start and end of each row's bucket, in days, as :func:`moments`."""
     starts, ends = moments(shown)
-    return starts / DAY, ends / DAY
+    return starts / DAY_NS, ends / DAY_NS
 
 
 def moments(shown: Drawable) -> tuple[Any, Any]:
@@ -102,7 +101,7 @@ def moments(shown: Drawable) -> tuple[Any, Any]:
     gaps = np.diff(starts)
     gaps = gaps[gaps > 0]
     if width is None:  # of an unknown interval: what most rows are apart
-        width = int(np.median(gaps)) if gaps.size else MINUTE
+        width = int(np.median(gaps)) if gaps.size else MINUTE_NS
     ends = np.minimum(starts, np.iinfo("int64").max - width) + width  # the last bucket of all times ends with them
     if gaps.size and gaps.min() < width:
         later = np.append(starts[1:], np.iinfo("int64").max)
@@ -122,12 +121,12 @@ def broken(shown: Drawable, rows: Any) -> tuple[Any, Any]:
     width = step(shown)
     if width is None or not len(starts):
         return middles, places
-    holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY)
+    holes = np.flatnonzero(np.diff(starts) > 1.5 * width / DAY_NS)
     return np.insert(middles, holes + 1, ends[holes]), np.insert(places, holes + 1, -1)
 
 
 def held(shown: Drawable, rows: Any) -> tuple[Any, Any]:
-    """As :func:`broken`, of values that hold from the start of their bucket to its end: steps."""
+    """Like :func:`broken`, for values that hold from the start of their bucket to its end: steps."""
     import numpy as np
 
     starts, ends = (edges[rows] for edges in spans(shown))
@@ -147,7 +146,7 @@ def show_span(ax: Any, low: float, high: float) -> None:
 
 
 def show_asked(ax: Any, shown: Drawable) -> None:
-    """Shows the window that was asked for, of what has no row where nothing happened."""
+    """Extends the time axis to the requested window, for types without rows where nothing happened."""
     if shown.requested is not None:
         show_span(ax, *(float(days(edge)) for edge in shown.requested))
 
@@ -166,7 +165,7 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
 
 
 def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
-    """A legend in rows at the top, and room for it above what is drawn; a note stands last in it.
+    """Adds a legend in rows at the top, with room above the drawn values; a note is its last entry.
 
     Marks are what it shows in place of what the axes hold.
     """
@@ -185,7 +184,7 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
     for size, letter, row in (("small", 7, 18), ("xx-small", 5, 13)):
         letters = size
         columns = int(np.clip(width // (60 + letter * longest), 1, len(texts)))
-        # Of the height afterwards, for all that was there before lies below the legend.
+        # Share of the new height: the old content lies below the legend.
         share = (14 + row * -(-len(texts) // columns)) / height
         if share <= 0.5 and 60 + letter * longest <= width:
             break

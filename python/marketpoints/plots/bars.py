@@ -3,31 +3,40 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..common.data_types import TABLE, amount, role, title as title_of
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
-from .colours import DOWN, LINE, UP, text_colour
+from .colours import LINE, SIDES, text_colour
 from .labels import amount_unit, identity_of, label, plain, shared, title
 
-__all__ = ["draw", "liquidations"]
-
-COLUMN = "liquidations"
-COLOURS = {"BUY": UP, "SELL": DOWN}
+__all__ = ["column_of", "draw", "is_bars", "of_sides"]
 
 
-def liquidations(series: Sequence[Drawable], ax: Any) -> Any:
-    """Liquidated volume of both sides on one axis, BUY up and SELL down (the service's undocumented words)."""
+def is_bars(shown: Drawable) -> bool:
+    """Whether a series is an amount of each bucket, such as liquidations."""
+    return role(shown.id.type) == "bars"
+
+
+def column_of(shown: Drawable) -> str:
+    """The column of the amount."""
+    return str(TABLE[shown.id.type or ""]["columns"][0])
+
+
+def of_sides(series: Sequence[Drawable], ax: Any) -> Any:
+    """An amount of both sides on one axis, BUY up and SELL down (the service's undocumented words)."""
     ax = make(ax)
     unit = amount_unit(series[0])
     ax.set_title(title(shared([identity_of(one) for one in series]), unit), loc="left")
-    amounts(ax, label("liquidated volume", unit))
+    amounts(ax, label(amount(series[0].id.type), unit))
     if not any(len(one) for one in series):
-        return blank(ax, "no liquidations", series[0])
+        return blank(ax, f"no {title_of(series[0].id.type)}", series[0])
     bars = []
     for one in series:
         if len(one):
             down = one.id.side == "SELL" and len(series) > 1
-            heights = -one[COLUMN] if down else one[COLUMN]
-            bars.append((*spans(one), heights, COLOURS.get(one.id.side or "", LINE), one.id.side))
+            amounts_of = one[column_of(one)]
+            heights = -amounts_of if down else amounts_of
+            bars.append((*spans(one), heights, SIDES.get(one.id.side or "", LINE), one.id.side))
     draw(ax, bars)
     for one in series:
         show_asked(ax, one)

@@ -15,7 +15,7 @@ LARGEST = 1e30
 
 
 def check_all(every: Iterable[Drawable]) -> None:
-    """:func:`check` of what is drawn of each.
+    """:func:`check` for each series.
 
     Raises:
         SelectionError: As there, with the time of the row.

@@ -1,8 +1,9 @@
-"""Candles with volume below, and those of both sides together."""
+"""Candles with volume below, of one series or of both sides together."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from ..common.data_types import role
 from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
@@ -23,8 +24,7 @@ __all__ = [
 ]
 
 OHLC = ("open", "high", "low", "close")
-TYPES = ("TRADE_SIDE_AGNOSTIC_AGG", "TRADE_AGG")
-#: What open interest and others with an open and a close lack.
+#: The columns of candles; open interest has prices without a volume.
 TRADED = (*OHLC, "volume")
 
 
@@ -32,7 +32,7 @@ def is_candles(shown: Drawable) -> bool:
     """Whether a series holds complete candles: by its type and columns, or by its columns if the type is not known."""
     if not all(name in shown for name in OHLC):
         return False  # an archive was asked for some columns
-    return shown.id.type in TYPES or (shown.id.type is None and "volume" in shown)
+    return role(shown.id.type) == "candles" or (shown.id.type is None and "volume" in shown)
 
 
 def candles(shown: Drawable, ax: Any, volume: bool) -> Any:

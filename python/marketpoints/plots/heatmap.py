@@ -1,9 +1,10 @@
-"""Heatmaps: order books with their mid price, liquidations by price, and what is drawn over them."""
+"""Heatmaps: order books with their mid price, liquidations by price, and the layers over them."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from ..common.data_types import adds_up, amount
 from ..common.optional import load
 from ..common.protocols import DrawableLevels
 from ..errors import InvalidRequest
@@ -16,10 +17,9 @@ from .pixels import Pixels
 from .ranges import price_range, row_height
 from .together import Result, flattened
 
-__all__ = ["Sides", "heatmap"]
+__all__ = ["SideColours", "heatmap"]
 
-Sides: TypeAlias = Literal["one", "two"]
-LIQUIDATIONS = "VENUE_LIQUIDATION_AGG"
+SideColours: TypeAlias = Literal["one", "two"]
 
 
 def heatmap(
@@ -51,14 +51,14 @@ def heatmap(
     if nothing := outside(shown.prices, asked, planes[0][0].step):
         return blank(ax, nothing)
     ax.set_facecolor(colours.paper)
-    # A book rests, whatever the bucket; what is liquidated adds up in it.
-    what = volume_per("liquidated volume", shown.id) if shown.id.type == LIQUIDATIONS else "resting volume"
-    text = label(what, unit)
-    _image(ax, planes, "stack" if shown.id.type == LIQUIDATIONS else "max", unit, norm, text)
+    # A liquidated volume grows with the length of the bucket; a resting one does not.
+    quantity, is_sum = amount(shown.id.type) or "volume", adds_up(shown.id.type)
+    text = label(volume_per(quantity, shown.id) if is_sum else quantity, unit)
+    _image(ax, planes, "stack" if is_sum else "max", unit, norm, text)
     starts, ends = spans(shown)
     _line(ax, starts, ends, middles(shown), colours)
     show_span(ax, starts[0], ends[-1])
-    if shown.id.type == LIQUIDATIONS:
+    if is_sum:
         show_asked(ax, shown)
     bottom, top = _whole_rows(planes[0][0], low, high)
     ax.set_ylim(bottom, top)
@@ -74,7 +74,7 @@ def heatmap(
 
 
 def _planes(shown: DrawableLevels, step: float | None, colours: palette.Theme, sides: str) -> list[tuple[Pixels, Any]]:
-    """What is painted, in which colours."""
+    """The levels to paint and their colours: one plane, or one for each side."""
     if sides == "one":
         return [(Pixels.of(shown, step), palette.palette(colours.one))]
     two = (("bids", colours.bids), ("asks", colours.asks))

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.colors import BoundaryNorm
 from matplotlib.transforms import IdentityTransform
 
-from ..common.times import DAY
+from ..common.times import DAY_NS
 from .artists import WholeAxes
 from .pixels import Pixels
 
@@ -78,7 +78,7 @@ class Raster(WholeAxes):
         # A copy of each pixel where there are more than anybody sees.
         copies = [-(-count // LONGEST) for count in size]
         width, height = (-(-count // many) for count, many in zip(size, copies, strict=True))
-        window = sorted(round(edge * DAY) for edge in (start, end))
+        window = sorted(round(edge * DAY_NS) for edge in (start, end))
         window[1] = max(window[1], window[0] + 1)
         prices = min(low, high), max(low, high)
         if not (np.isfinite(prices).all() and prices[0] < prices[1]):
@@ -112,7 +112,7 @@ class Raster(WholeAxes):
         table = np.append(cmap(np.arange(cmap.N), bytes=True), np.zeros((1, 4), np.uint8), axis=0)
         if type(norm) is BoundaryNorm:  # the usual one, in a fraction of the time that it takes by itself
             edges = np.asarray(norm.boundaries)
-            # Of neighbouring doubles the middle is an end: the last edge has no colour of its own.
+            # The middle of two neighbouring doubles is one of them: clip, since the last edge has no colour.
             of_step = np.clip(np.asarray(norm((edges[1:] + edges[:-1]) / 2), dtype=np.int64), 0, cmap.N - 1)
             numbers = of_step[np.searchsorted(edges[1:-1].astype(np.float32), values, side="right")]
         else:

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from .. import _engine
+from ..common import data_types
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE, WEEK
 from ..common.protocols import Drawable
 from ..identity import SeriesId
@@ -29,21 +30,6 @@ __all__ = [
     "volume_per",
 ]
 
-#: What each data type shows, in words.
-WHAT = {
-    "TRADE_SIDE_AGNOSTIC_AGG": "candles",
-    "TRADE_AGG": "candles by side",
-    "LIQUIDATION_AGG": "liquidations",
-    "FUNDING_RATE_AGG": "funding rate",
-    "OPEN_INTEREST_AGG": "open interest",
-    "VOLUME_PROFILE_AGG": "volume profile",
-    "TPO_AGG": "market profile",
-    "BLOCK_BOOK_SNAPSHOT_AGG": "order book",
-    "VENUE_LIQUIDATION_AGG": "liquidation heatmap",
-    "SKEW_OPTION_SUMMARY_AGG": "skew",
-    "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG": "implied volatility",
-    "TOKEN_SUPPLY_AGG": "token supply",
-}
 PREDICTIONS = _engine.vocabulary()["prediction_exchange"]
 #: The names of a market; the first by which several differ is used.
 MARKET = ("raw_symbol", "normalized_symbol", "coin", "token_name")
@@ -60,7 +46,7 @@ def bare(text: str) -> str:
 
 
 def known_of(shown: Drawable) -> SeriesId:
-    """What is shown; for a sum over exchanges, which names no market (supplement 2), from the query."""
+    """The identity of a series; a sum over exchanges names no market (supplement 2), so it is taken from the query."""
     identity, asked = shown.id, shown.asked_for
     if not (asked is None or identity.raw_symbol or identity.exchange):
         exchanges = " + ".join(asked.exchanges) or None
@@ -69,7 +55,7 @@ def known_of(shown: Drawable) -> SeriesId:
 
 
 def identity_of(shown: Drawable) -> SeriesId:
-    """As :func:`known_of`, in :func:`plain` names."""
+    """Like :func:`known_of`, in :func:`plain` names."""
     identity = known_of(shown)
     names: dict[str, Any] = {name: plain(value) for name, value in identity.known().items() if hasattr(identity, name)}
     return replace(identity, **names)
@@ -102,9 +88,12 @@ def volume_per(what: str, identity: SeriesId) -> str:
     return what
 
 
-def title(identity: SeriesId, unit: str | None = None) -> str:
-    """What is shown, of which market, in which unit and interval."""
-    what = in_unit(WHAT.get(identity.type or "", identity.type or "series"), unit)
+def title(identity: SeriesId, unit: str | None = None, name: str | None = None) -> str:
+    """The title of a picture: market, quantity with its unit, side, tenor and interval.
+
+    ``name`` is the quantity, in the place of the data type's title.
+    """
+    what = in_unit(data_types.title(identity.type) if name is None else name, unit)
     parts = (market_of(identity), identity.token_name, what, identity.side, identity.tenor, interval_of(identity))
     return " · ".join(part for part in parts if part)
 

@@ -18,7 +18,7 @@ from .colours import DOWN, POINT, QUIET, UP, text_colour
 from .labels import short
 from .time_artists import Composed, boxes, pixels_of, scale_of
 
-__all__ = ["Aside", "Footprint", "Letters", "Numbers"]
+__all__ = ["Footprint", "FootprintNumbers", "SideProfile", "TpoLetters"]
 
 #: Pixels, at 100 to the inch, that a cell needs for its two numbers, and a letter for itself.
 CELL, LETTER = (34.0, 11.0), (5.0, 9.0)
@@ -145,7 +145,7 @@ def _edges(left: Any, right: Any, floor: Any, roof: Any) -> Any:
     return np.stack([np.column_stack([left, floor]), np.column_stack([right, roof])], axis=1)
 
 
-class Numbers(Composed):
+class FootprintNumbers(Composed):
     """A number for each bucket at a place on the axes, where they fit.
 
     Args:
@@ -160,7 +160,7 @@ class Numbers(Composed):
         self._rows, self._place = (starts, ends, values), place
 
     def parts(self, ax: Any) -> Iterator[Any]:
-        """The numbers of what the axes show."""
+        """The numbers of the visible range."""
         starts, ends, values = self._rows
         low, high = sorted(ax.get_xlim())
         seen = (ends > low) & (starts < high) & np.isfinite(values)
@@ -185,7 +185,7 @@ def glyph(letter: str) -> Any:
     return outline.transformed(Affine2D().translate(-(box.x0 + box.x1) / 2, -0.365))
 
 
-class Letters(Composed):
+class TpoLetters(Composed):
     """Letters of time blocks on their cells, A to X and a to x and again, where a row is high enough to read them.
 
     Args:
@@ -231,7 +231,7 @@ class Letters(Composed):
             )
 
 
-class Aside(Composed):
+class SideProfile(Composed):
     """A volume profile at the right edge: of all buckets that the axes show, in rows of two pixels at least.
 
     Args:
@@ -252,7 +252,7 @@ class Aside(Composed):
         self._levels, self._step = (prices, buys, sells), step
 
     def rows(self, ax: Any) -> tuple[Any, float, Any, Any]:
-        """Lower edges, height, bought and sold volume of the rows of what the axes show."""
+        """Lower edges, height, bought and sold volume of the visible rows."""
         starts, ends, offsets = self._buckets
         low, high = sorted(ax.get_xlim())
         bucket = np.repeat((ends > low) & (starts < high), np.diff(offsets))

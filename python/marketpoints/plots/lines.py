@@ -2,79 +2,48 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..common.data_types import TABLE
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
 from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_span, spans, stacked, times
 from .labels import amount_unit, identity_of, label, names, plain, shared, title
 
-__all__ = ["Panel", "height", "lines", "panels_of"]
+__all__ = ["AMOUNT", "COIN", "FRACTION", "USD", "Panel", "height", "known_panels", "lines", "panels_of", "unit_of"]
 
-USD = "USD"
-PERCENT = "%"
+#: Units of panels, by the engine's names.
+AMOUNT, COIN, USD, FRACTION, RANK = "amount", "coin", "USD", "fraction", "rank"
 STYLES = ("-", "--", ":", "-.")
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """One panel: columns of one unit.
 
     Attributes:
-        what: The quantity, for the axis.
+        quantity: The quantity, for the axis.
         columns: The columns drawn as lines. Of several in one entry, the first that has a value.
         band: The columns of the lowest and the highest value in a bucket, drawn as a band.
-        unit: Unit of the axis; ``"amount"`` for that of the market's amounts.
-        fraction: Whether the values are fractions that the axis shows in percent.
-        upside_down: Whether small is good, as of ranks.
-        steps: Whether the first columns are of what holds until the next value is published, and are drawn as steps.
+        unit: Unit of the values by the engine's name: ``amount`` is that of the market's amounts; empty if unknown.
+        steps: Whether the first columns hold until the next value is published, and are drawn as steps.
     """
 
-    what: str
-    columns: tuple[tuple[str, ...], ...]
+    quantity: str
+    columns: Sequence[Sequence[str]]
     band: tuple[str, str] | None = None
-    unit: str | None = None
-    fraction: bool = False
-    upside_down: bool = False
+    unit: str = ""
     steps: bool = False
 
 
 #: Panels of the data types (section 2.3, supplement 4).
 PANELS: dict[str, tuple[Panel, ...]] = {
-    "FUNDING_RATE_AGG": (
-        Panel(
-            "funding rate",
-            (
-                ("rate_close", "rate_open", "rate_high", "rate_low"),
-                ("predicted_close", "predicted_open", "predicted_high", "predicted_low"),
-            ),
-            ("rate_low", "rate_high"),
-            PERCENT,
-            fraction=True,
-            steps=True,  # a rate holds until the next settlement; what is predicted moves all the time
-        ),
-    ),
-    "OPEN_INTEREST_AGG": (Panel("open interest", (("close", "open", "high", "low"),), ("low", "high"), "amount"),),
-    "SKEW_OPTION_SUMMARY_AGG": (Panel("skew", (("skew",),), unit="percentage points"),),
-    "IMPLIED_VOLATILITY_OPTION_SUMMARY_AGG": (Panel("implied volatility", (("implied_volatility",),), unit=PERCENT),),
-    "TOKEN_SUPPLY_AGG": (
-        Panel(
-            "value",
-            (("marketcap",), ("first_marketcap",), ("fully_diluted_valuation",), ("total_value_locked",)),
-            unit=USD,
-        ),
-        Panel("dominance", (("marketcap_dominance_percent",),), unit=PERCENT),
-        Panel("supply", (("circulating_supply",), ("total_supply",), ("max_supply",)), unit="coin"),
-        Panel("volume", (("total_volume",),), unit=USD),
-        Panel("price", (("usd_price",),), unit=USD),
-        Panel("rank", (("src_marketcap_rank",),), upside_down=True),
-    ),
+    name: tuple(Panel(*panel) for panel in row["panels"]) for name, row in TABLE.items()
 }
 
 
 @dataclass(frozen=True)
-class Part:
+class LineRows:
     """Rows of a series that make one line."""
 
     shown: Drawable
@@ -82,15 +51,20 @@ class Part:
     name: str
 
 
+def known_panels(shown: Drawable) -> tuple[Panel, ...]:
+    """The panels of a series by its type, whether or not its columns hold numbers."""
+    return PANELS.get(shown.id.type or "", ())
+
+
 def panels_of(shown: Drawable) -> tuple[Panel, ...]:
     """The panels of a series, of those columns that hold numbers: by its type, then one for each further column."""
     import numpy as np
 
-    known = PANELS.get(shown.id.type or "", ())
+    known = known_panels(shown)
     named = {name for panel in known for group in panel.columns for name in group} | {
         name for panel in known for name in panel.band or ()
     }
-    if known and shown.id.type != "TOKEN_SUPPLY_AGG":  # their other columns say the same of another moment
+    if known:  # the other columns of a bucket are the same quantity at another moment
         named |= {name for name in shown.columns if name.endswith(("open", "high", "low", "close"))}
     there = [panel for panel in known if any(_filled(shown, name) for group in panel.columns for name in group)]
     further = [
@@ -98,7 +72,7 @@ def panels_of(shown: Drawable) -> tuple[Panel, ...]:
         for name in shown.columns
         if name not in named and isinstance(shown[name], np.ndarray) and shown[name].dtype.kind in "fiu"
     ]
-    return (*there, *(panel for panel in further if not known or _filled(shown, panel.what)))
+    return (*there, *(panel for panel in further if not known or _filled(shown, panel.quantity)))
 
 
 def height(panels: int) -> float:
@@ -118,7 +92,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     common = shared([identity_of(one) for one in series])
     filled = [one for one in series if len(one)]
     if not drawn:
-        if filled and not any(PANELS.get(one.id.type or "") for one in series):
+        if filled and not any(map(known_panels, series)):
             raise SelectionError(f"{common}: there is no column of numbers to draw")
         ax = make(ax)
         ax.set_title(title(common), loc="left")
@@ -133,26 +107,26 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         starts, ends = spans(one)
         room = (ends[-1] - starts[0]) * 0.01
         show_span(ax, starts[0] - room, ends[-1] + room)
-    units = {_unit(panel, series[0]) for panel in drawn}
+    units = {unit_of(panel, series[0]) for panel in drawn}
     ax.set_title(title(common, units.pop() if len(drawn) == 1 else None), loc="left")
     stacked(every)
     return ax
 
 
-def _parts(shown: Drawable, name: str) -> Iterator[Part]:
+def _parts(shown: Drawable, name: str) -> Iterator[LineRows]:
     """One part, or one for each chain where several rows share a time."""
     import numpy as np
 
     stamps = shown.timestamps
     if not (stamps[1:] == stamps[:-1]).any() or "chain" not in shown:
-        yield Part(shown, np.arange(len(shown)), name)
+        yield LineRows(shown, np.arange(len(shown)), name)
         return
     chains = np.array([chain or "no chain" for chain in shown["chain"]], dtype=object)
     for chain in dict.fromkeys(chains):
-        yield Part(shown, np.flatnonzero(chains == chain), f"{name} {chain}".strip())
+        yield LineRows(shown, np.flatnonzero(chains == chain), f"{name} {chain}".strip())
 
 
-def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
+def _panel(panel: Panel, parts: Sequence[LineRows], ax: Any) -> None:
     count = 0
     for number, part in enumerate(parts):
         times_of, rows = broken(part.shown, part.rows)
@@ -171,25 +145,25 @@ def _panel(panel: Panel, parts: Sequence[Part], ax: Any) -> None:
             values = _values(part, name, at)
             line(ax, along, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name))
             count += 1
-    unit = _unit(panel, parts[0].shown)
-    if panel.fraction:
+    unit = unit_of(panel, parts[0].shown)
+    if panel.unit == FRACTION:
         formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: f"{value * 100:.6g}%")
         ax.yaxis.set_major_formatter(formatter)
-        ax.set_ylabel(label(panel.what, unit))
-    elif panel.unit in (USD, "amount", "coin"):
-        amounts(ax, label(panel.what, unit))
+        ax.set_ylabel(label(panel.quantity, unit))
+    elif panel.unit in (AMOUNT, USD, COIN):
+        amounts(ax, label(panel.quantity, unit))
     else:
-        prices(ax, label(panel.what, unit))
+        prices(ax, label(panel.quantity, unit))
     ax.autoscale_view(scalex=False)
-    if count > 1 or panel.band or panel.columns != ((panel.what,),):
+    if count > 1 or panel.band or [list(group) for group in panel.columns] != [[panel.quantity]]:
         legend(ax)
-    if panel.upside_down:
+    if panel.unit == RANK:  # the best on top
         ax.yaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator(integer=True, min_n_ticks=1))
         ax.invert_yaxis()
     times(ax)
 
 
-def _band(ax: Any, part: Part, lowest: str, highest: str) -> None:
+def _band(ax: Any, part: LineRows, lowest: str, highest: str) -> None:
     import numpy as np
 
     from .time_artists import Band
@@ -200,11 +174,14 @@ def _band(ax: Any, part: Part, lowest: str, highest: str) -> None:
     ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
 
 
-def _unit(panel: Panel, shown: Drawable) -> str | None:
-    return amount_unit(shown) if panel.unit == "amount" else panel.unit
+def unit_of(panel: Panel, shown: Drawable) -> str | None:
+    """The unit of a panel of a series, as its label spells it; None if it is not known."""
+    if panel.unit == AMOUNT:
+        return amount_unit(shown)
+    return "%" if panel.unit == FRACTION else None if panel.unit == RANK else panel.unit or None
 
 
-def _name(part: Part, column: str) -> str:
+def _name(part: LineRows, column: str) -> str:
     return " · ".join(plain(text) for text in (part.name, column) if text)
 
 
@@ -222,7 +199,7 @@ def _filled(shown: Drawable, name: str) -> bool:
     return isinstance(values, np.ndarray) and values.dtype.kind in "fiu" and bool(np.isfinite(values).any())
 
 
-def _values(part: Part, name: str, places: Any) -> Any:
+def _values(part: LineRows, name: str, places: Any) -> Any:
     """A column along a broken line."""
     import numpy as np
 

@@ -10,7 +10,7 @@ from ..errors import InvalidRequest, SelectionError
 from . import candles
 from .axes import amounts, blank, broken, held, legend, line, make, prices, show_span, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
-from .lines import PANELS, Panel, panels_of
+from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, panels_of, unit_of
 from .options import smile, term_structure
 
 __all__ = ["LAYOUTS", "Layout", "by_choice", "odds"]
@@ -86,9 +86,7 @@ def _column(one: Drawable) -> tuple[str, Panel | None]:
         return "close", None
     if "levels" in one:
         raise SelectionError(f"{one.id}: volume by price is no line; draw it in a panel of its own, layout='panels'")
-    if one.id.type == "LIQUIDATION_AGG":
-        return "liquidations", None
-    panels = panels_of(one) or PANELS.get(one.id.type or "", ())
+    panels = panels_of(one) or known_panels(one)
     if not panels:
         raise SelectionError(f"{one.id}: there is no column of numbers to draw")
     name = next((name for group in panels[0].columns for name in group if name in one), panels[0].columns[0][0])
@@ -110,8 +108,9 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
     same = (
         not priced or odds(every) or (len(quotes) == 1 and len({one.raw_symbol or one.coin for one in identities}) == 1)
     )
-    kinds = {(panel.what, panel.unit) if panel else name for name, panel in picked}
-    if len(kinds) > 1 or (not priced and len({amount_unit(one) for one in every if _counts(one)}) > 1):
+    kinds = {(panel.quantity, panel.unit) if panel else name for name, panel in picked}
+    units = {amount_unit(one) for one, (_, panel) in zip(every, picked, strict=True) if panel and panel.unit == AMOUNT}
+    if len(kinds) > 1 or len(units) > 1:
         same = False
     if not any(len(one) for one in every):
         ax.set_title(title(common), loc="left")
@@ -140,10 +139,6 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
     return ax
 
 
-def _counts(one: Drawable) -> bool:
-    return one.id.type in ("LIQUIDATION_AGG", "OPEN_INTEREST_AGG")
-
-
 def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None], same: bool) -> None:
     name, panel = picked
     percent = load("matplotlib.ticker").PercentFormatter
@@ -157,11 +152,12 @@ def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None
         ax.set_ylim(0, 1)
     elif name == "close" and panel is None:
         prices(ax, price_label(every[0]))
-    elif panel is not None and panel.fraction:
+    elif panel is None:
+        prices(ax, label(name, None))
+    elif panel.unit == FRACTION:
         ax.yaxis.set_major_formatter(percent(1.0))
-        ax.set_ylabel(label(panel.what, None))
-    elif _counts(every[0]) or (panel is not None and panel.unit in ("USD", "coin")):
-        unit = amount_unit(every[0]) if _counts(every[0]) else panel.unit if panel else None
-        amounts(ax, label(panel.what if panel else "liquidated volume", unit))
+        ax.set_ylabel(label(panel.quantity, None))
+    elif panel.unit in (AMOUNT, USD, COIN):
+        amounts(ax, label(panel.quantity, unit_of(panel, every[0])))
     else:
-        prices(ax, label(panel.what if panel else name, panel.unit if panel else None))
+        prices(ax, label(panel.quantity, unit_of(panel, every[0])))

@@ -11,7 +11,7 @@ from ..common.times import iso
 from ..errors import SelectionError
 from .axes import blank, legend, make, prices
 from .colours import is_dark
-from .labels import identity_of, in_unit, label, shared, title
+from .labels import identity_of, label, shared, title
 from .lines import panels_of
 
 __all__ = ["smile", "term_structure"]
@@ -39,8 +39,8 @@ def term_structure(every: Sequence[Drawable], ax: Any) -> Any:
     panel = next(iter(panels_of(known[0][1])), None)
     identity = shared([identity_of(one) for _, one in known])
     ax = make(ax)
-    ax.set_title(in_unit(f"{title(identity)} · term structure", None), loc="left")
-    prices(ax, label(panel.what, panel.unit) if panel else "")
+    ax.set_title(f"{title(identity)} · term structure", loc="left")
+    prices(ax, label(panel.quantity, panel.unit) if panel else "")
     if panel is None:
         return blank(ax, "no rows", known[0][1])
     values = [(one, one[panel.columns[0][0]]) for _, one in known]
@@ -73,7 +73,7 @@ def smile(every: Sequence[Drawable], ax: Any) -> Any:
     values += [(skews[delta], skews[delta]["skew"]) for delta in deltas]
     identity = shared([identity_of(one) for one in every])
     ax = make(ax)
-    ax.set_title(f"{title(identity).replace(' · series', '')} · smile", loc="left")
+    ax.set_title(f"{title(identity, name='')} · smile", loc="left")
     prices(ax, label("implied volatility", "%"))
 
     def wings(row: list[float]) -> list[float]:

@@ -1,25 +1,29 @@
-"""What is drawn over prices: liquidations as bubbles, candles over a heatmap."""
+"""Layers over prices: liquidations as bubbles, candles over a heatmap."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from ..common.data_types import adds_up, amount, role
 from ..common.optional import load
 from ..common.protocols import Drawable
 from .axes import legend, spans
+from .bars import column_of
 from .candles import OHLC, is_candles
-from .colours import DOWN, LINE, UP, is_dark
+from .colours import LINE, SIDES, is_dark
 from .labels import amount_unit, plain, short
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
 
-COLOURS = {"BUY": UP, "SELL": DOWN}
-COLUMN = "liquidations"
 
-
-def has_prices(ground: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
+def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
     """Whether a panel has prices over time: its candles do, and a book with both sides."""
-    every = [*ground, *over]
-    return any(is_candles(one) for one in every) or any(one.id.type == "BLOCK_BOOK_SNAPSHOT_AGG" for one in every)
+    every = [*base, *over]
+    return any(is_candles(one) for one in every) or any(map(is_book, every))
+
+
+def is_book(shown: Drawable) -> bool:
+    """Whether a series is an order book: a heatmap of resting orders, with bids and asks."""
+    return role(shown.id.type) == "heatmap" and not adds_up(shown.id.type)
 
 
 def candles_over(ax: Any, shown: Drawable) -> None:
@@ -34,36 +38,37 @@ def candles_over(ax: Any, shown: Drawable) -> None:
     ax.add_collection(picture, autolim=False)
 
 
-def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable], over: Sequence[Drawable]) -> None:
+def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable], over: Sequence[Drawable]) -> None:
     """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low."""
     import numpy as np
 
     from .time_artists import Bubbles
 
     filled = [one for one in liquidations if len(one)]
-    amounts = [np.nan_to_num(one[COLUMN].astype("float64")) for one in filled]
+    amounts = [np.nan_to_num(one[column_of(one)].astype("float64")) for one in filled]
     most = max((float(values.max()) for values in amounts), default=0.0)
     if not most > 0:
         return
     sides = [one.id.side or "" for one in filled]
     named = list(dict.fromkeys(sides))
     middles_of = [(starts + ends) / 2 for starts, ends in map(spans, filled)]
-    values = [prices_at(moments, ground, over, side) for moments, side in zip(middles_of, sides, strict=True)]
+    values = [prices_at(moments, base, over, side) for moments, side in zip(middles_of, sides, strict=True)]
     kinds = [np.full(len(each), named.index(side)) for each, side in zip(amounts, sides, strict=True)]
-    colours = [COLOURS.get(side, LINE) for side in named]
+    colours = [SIDES.get(side, LINE) for side in named]
     columns = [np.concatenate(each) for each in (middles_of, values, amounts, kinds)]
-    if ax.images:  # on any colour: an edge of what the paper is not, round the smallest too
+    if ax.images:  # over a heatmap: an edge in contrast to the background, also around the smallest
         edge = "white" if is_dark(ax) else "#1b1f24"
         style: dict[str, Any] = {"edge": edge, "smallest": 3.0, "alpha": 0.8, "width": 0.9}
     else:
-        style = {"edge": ground_of(ax)}
+        style = {"edge": background_of(ax)}
     picture = Bubbles(*columns[:3], kinds=columns[3], colours=colours, **style)
     picture.set_zorder(3)
     ax.add_collection(picture, autolim=False)
     dot = {"linestyle": "none", "marker": "o", "alpha": style.get("alpha", 0.6), "markeredgewidth": 0}
     lines = load("matplotlib.lines")
+    happened = amount(filled[0].id.type).removesuffix(" volume")
     marks = [
-        lines.Line2D([], [], color=colour, label=f"{plain(side)} liquidated".lstrip(), **dot)
+        lines.Line2D([], [], color=colour, label=f"{plain(side)} {happened}".strip(), **dot)
         for side, colour in zip(named, colours, strict=True)
     ]
     note = f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()
@@ -75,16 +80,16 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], ground: Sequence[Drawable
         legend(ax, note, marks)
 
 
-def ground_of(ax: Any) -> str:
-    """The colour behind what is drawn."""
+def background_of(ax: Any) -> str:
+    """The background colour."""
     return str(load("matplotlib.colors").to_hex(ax.get_facecolor()))
 
 
-def prices_at(moments: Any, ground: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
+def prices_at(moments: Any, base: Sequence[Drawable], over: Sequence[Drawable], side: str | None) -> Any:
     """The price at which something happened, from candles or a book: float64, NaN where unknown."""
     import numpy as np
 
-    every = [one for one in (*over, *ground) if len(one)]
+    every = [one for one in (*over, *base) if len(one)]
     found = np.full(len(moments), np.nan)
     for one in every:
         if is_candles(one):

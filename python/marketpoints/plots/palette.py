@@ -145,7 +145,7 @@ def scale(norm: Any, levels: Any, field: int | None = 1) -> Any:
     if norm == "quantile":
         edges = np.unique(found)
         return colours.BoundaryNorm(edges if len(edges) > 1 else [edges[0] / 2, edges[0] * 2], COLOURS, clip=True)
-    # What is smaller has the colour of the least: matplotlib's logarithms do not reach to the end of doubles.
+    # Clipped: matplotlib's logarithms do not cover the smallest doubles.
     low, middle, high = (max(float(one), SMALLEST) for one in found)
     if high <= low * 1.001:  # one volume everywhere: the colour in the middle
         low, high = low / 2, low * 2

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.protocols import DrawableLevels
-from ..common.times import SECOND, Time, from_seconds, iso, to_unix
+from ..common.times import SECOND_NS, Time, from_seconds, iso, to_unix
 from ..errors import InvalidRequest
 from .axes import moments
 from .ranges import price_range
@@ -53,7 +53,7 @@ class Pixels:
 
     @classmethod
     def of(cls, shown: DrawableLevels, step: float | None = None, side: str = "both") -> "Pixels":
-        """Those of a heatmap, added up in buckets where a step is given.
+        """Makes the levels of a heatmap, added up in buckets of ``step`` if it is given.
 
         Raises:
             InvalidRequest: The step or the side is not valid, or no snapshot has known sides.
@@ -133,7 +133,7 @@ class Pixels:
         reduce: str,
         side: str | None,
     ) -> "npt.NDArray[np.float32]":
-        """As :meth:`raster` of a view outside of the range of times: NaN there."""
+        """Like :meth:`raster`, for a view that reaches beyond the range of times: NaN there."""
         import numpy as np
 
         made = np.full(size[::-1], np.nan, dtype=np.float32)
@@ -201,7 +201,7 @@ def _window(window: Any) -> tuple[int, int]:
 
 def _spelled(window: Iterable[int]) -> list[str]:
     """A window in nanoseconds as people read it."""
-    return [iso(edge // SECOND) for edge in window]
+    return [iso(edge // SECOND_NS) for edge in window]
 
 
 def _height(step: Any) -> float:

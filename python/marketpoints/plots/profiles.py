@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..common.data_types import amount
 from ..common.optional import load
 from ..common.protocols import DrawableProfile
 from ..errors import InvalidRequest
@@ -106,7 +107,7 @@ def profile(
     if kind == "total":
         return _whole(ax, grid, unit)
     if kind == "cells" or not grid.total.size or not grid.total.max() > 0:
-        _cells(ax, grid, volume_per("traded volume", shown.id), unit)
+        _cells(ax, grid, volume_per(amount(shown.id.type) or "volume", shown.id), unit)
     elif kind == "footprint":
         return _footprint(ax, grid, low, high, unit, imbalance)
     else:
@@ -195,7 +196,7 @@ def prevailing(grid: Grid, ratio: float) -> Any:
 def _footprint(ax: Any, grid: Grid, low: float, high: float, unit: str | None, ratio: float) -> Any:
     import numpy as np
 
-    from .ladders import Footprint, Numbers
+    from .ladders import Footprint, FootprintNumbers
 
     ax, below = panels(ax, (5.0, 1.0))
     total, count = grid.total, len(grid.starts)
@@ -220,7 +221,7 @@ def _footprint(ax: Any, grid: Grid, low: float, high: float, unit: str | None, r
     bars.draw(below, [(grid.starts, grid.ends, delta, colours.tolist(), None)])
     low_delta, high_delta = below.get_ylim()
     below.set_ylim(low_delta, high_delta + 0.45 * (high_delta - low_delta))  # the numbers stand above the bars
-    below.add_collection(Numbers(grid.starts, grid.ends, delta, 0.86), autolim=False)
+    below.add_collection(FootprintNumbers(grid.starts, grid.ends, delta, 0.86), autolim=False)
     below.axhline(0, color=QUIET, linewidth=0.6)
     amounts(below, label("delta", unit))
     ticker = load("matplotlib.ticker")
@@ -291,7 +292,7 @@ def aside(ax: Any, shown: DrawableProfile) -> None:
     """Adds the profile of the visible part at the axes' right edge."""
     import numpy as np
 
-    from .ladders import Aside
+    from .ladders import SideProfile
 
     if not len(shown) or not len(shown.prices):
         return
@@ -300,6 +301,6 @@ def aside(ax: Any, shown: DrawableProfile) -> None:
     step = float(gaps[gaps > 0].min()) if (gaps > 0).any() else max(1e-12, abs(float(shown.prices[0])) * 1e-4)
     starts, ends = spans(shown)
     levels = {"prices": shown.prices, "buys": shown.buys, "sells": shown.sells}
-    picture = Aside(starts, ends, shown.offsets, **levels, step=step)
+    picture = SideProfile(starts, ends, shown.offsets, **levels, step=step)
     picture.set_zorder(2 if ax.images else 0.5)  # behind candles, before a heatmap
     ax.add_collection(picture, autolim=False)

@@ -112,7 +112,7 @@ class Composed(PolyCollection, ABC):
 
     @abstractmethod
     def parts(self, ax: Any) -> Iterator[Any]:
-        """The artists that make the picture of what the axes show."""
+        """The artists for the visible range of the axes."""
 
     def draw(self, renderer: Any) -> None:
         """Draws what the axes show."""
@@ -238,7 +238,7 @@ class Candles(Composed):
 
 
 class Bubbles(Composed):
-    """Amounts as bubbles whose area is the amount; those of one kind within a few pixels are one, of their sum.
+    """Bubbles with area proportional to amount; those of one kind closer than a few pixels are merged.
 
     Args:
         places: Where each lies in days, float64 (count,).

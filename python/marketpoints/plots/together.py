@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ..common.items import Items
+from ..common.data_types import role
 from ..common.protocols import Drawable
+from ..common.sequence import ReadOnlySequence
 from ..errors import InvalidRequest, SelectionError
 from . import axes, bars, candles, labels, lines, overlays, profiles
 
@@ -19,29 +20,29 @@ PRICES, BOOK, VOLUME, BELOW, HIGHEST = 4.2, 5.0, 1.1, 1.6, 76.8
 
 
 @dataclass
-class Market:
-    """A panel of prices: its market, and what is drawn on it.
+class PricePanel:
+    """A panel of prices: its market, and the series drawn on it.
 
     Attributes:
-        ground: What the panel is drawn by: a heatmap, market profiles, candles (both sides of one), a volume profile.
+        base: The lowest layer: a heatmap, market profiles, candles (both sides of one), a volume profile.
         candles: Candles over a heatmap.
         liquidations: Liquidations of the market, by side.
         profiles: Volume profiles at the side.
     """
 
-    ground: list[Drawable]
+    base: list[Drawable]
     candles: list[Drawable] = field(default_factory=list)
     liquidations: list[Drawable] = field(default_factory=list)
     profiles: list[Any] = field(default_factory=list)
 
     def is_of(self, one: Drawable) -> bool:
         """Whether something is of the same market, as far as both are known."""
-        return same_market(self.ground[0], one)
+        return same_market(self.base[0], one)
 
     @property
     def priced(self) -> list[Drawable]:
-        """The candles, on the panel's ground or over it."""
-        return self.candles or [one for one in self.ground if candles.is_candles(one)]
+        """The candles, on the panel's base or over it."""
+        return self.candles or [one for one in self.base if candles.is_candles(one)]
 
 
 def flattened(results: Iterable[object]) -> list[Drawable]:
@@ -55,8 +56,8 @@ def flattened(results: Iterable[object]) -> list[Drawable]:
     for one in results:
         if isinstance(one, (list, tuple)):
             found += flattened(one) if one else []
-        elif isinstance(one, Items) or hasattr(one, "_table"):
-            inner = list(one) if isinstance(one, Items) else []
+        elif isinstance(one, ReadOnlySequence) or hasattr(one, "_table"):
+            inner = list(one) if isinstance(one, ReadOnlySequence) else []
             if hasattr(one, "_table"):
                 what = f"{type(one).__name__} ({one!r})"[:80]
                 raise SelectionError(f"{what} has no time axis to share; draw it alone, with its own plot()")
@@ -82,7 +83,7 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     markets, below = sorted_out(results)
     heights: list[float] = []
     for market in markets:
-        book = LEVELS in market.ground[0]
+        book = LEVELS in market.base[0]
         heights += [BOOK if book else PRICES, *([VOLUME] if _has_volume(market, volume) else [])]
     heights += [max(BELOW, _height(group)) for group in below]
     if sum(heights) > HIGHEST:
@@ -111,40 +112,40 @@ def same_market(one: Drawable, other: Drawable) -> bool:
     return not all(coins) or coins[0] == coins[1]
 
 
-def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Drawable]]]:
-    """The panels of prices, and the groups of what is drawn below them."""
-    roles: dict[str, list[Drawable]] = {"candles": [], "profile": [], "ground": [], "other": []}
+def sorted_out(results: Sequence[Drawable]) -> tuple[list[PricePanel], list[list[Drawable]]]:
+    """The panels of prices, and the groups of series below them."""
+    roles: dict[str, list[Drawable]] = {"candles": [], "profile": [], "base": [], "other": []}
     for one in results:
         roles[_role(one)].append(one)
-    of_prices, volumes, grounds, others = roles.values()
-    markets = [Market([one]) for one in grounds]
+    of_prices, volumes, bases, others = roles.values()
+    markets = [PricePanel([one]) for one in bases]
     for one in of_prices:
-        books = [market for market in markets if market.is_of(one) and hasattr(market.ground[0], "split")]
+        books = [market for market in markets if market.is_of(one) and hasattr(market.base[0], "split")]
         both = [
             market
             for market in markets
-            if candles.is_candles(market.ground[0])
+            if candles.is_candles(market.base[0])
             and market.is_of(one)
-            and len(market.ground) == 1
-            and {market.ground[0].id.side, one.id.side} == {"BUY", "SELL"}
-            and candles.same_prices([market.ground[0], one])
+            and len(market.base) == 1
+            and {market.base[0].id.side, one.id.side} == {"BUY", "SELL"}
+            and candles.same_prices([market.base[0], one])
         ]
         if both:
-            both[0].ground.append(one)
+            both[0].base.append(one)
         elif books and not books[0].candles:
             books[0].candles.append(one)
         else:
-            markets.append(Market([one]))
+            markets.append(PricePanel([one]))
     for one in volumes:
-        beside = [market for market in markets if market.is_of(one) and market.ground[0].id.type != "TPO_AGG"]
+        beside = [market for market in markets if market.is_of(one) and role(market.base[0].id.type) != "sessions"]
         if beside:
             beside[0].profiles.append(one)
         else:
-            markets.append(Market([one]))
+            markets.append(PricePanel([one]))
     below: list[list[Drawable]] = []
     for one in others:
-        at = [market for market in markets if market.is_of(one) and overlays.has_prices(market.ground, market.candles)]
-        if one.id.type == "LIQUIDATION_AGG" and at:
+        at = [market for market in markets if market.is_of(one) and overlays.has_prices(market.base, market.candles)]
+        if bars.is_bars(one) and at:
             at[0].liquidations.append(one)
             continue
         for group in below:
@@ -159,50 +160,50 @@ def sorted_out(results: Sequence[Drawable]) -> tuple[list[Market], list[list[Dra
 def _role(one: Drawable) -> str:
     if candles.is_candles(one):
         return "candles"
-    if one.id.type == "VOLUME_PROFILE_AGG":
+    if role(one.id.type) == "profile":
         return "profile"
-    return "ground" if LEVELS in one else "other"
+    return "base" if LEVELS in one else "other"
 
 
 def _is_one(first: Drawable, other: Drawable) -> bool:
     """Whether two of one type go on one axis: sides of one market's liquidations, lines of one unit."""
-    if first.id.type == "LIQUIDATION_AGG":
+    if bars.is_bars(first):
         return same_market(first, other) and first.id.side != other.id.side
     return labels.amount_unit(first) == labels.amount_unit(other)
 
 
-def _has_volume(market: Market, wanted: bool) -> bool:
+def _has_volume(market: PricePanel, wanted: bool) -> bool:
     return wanted and any(len(one) and "volume" in one for one in market.priced)
 
 
 def _height(group: Sequence[Drawable]) -> float:
-    if group[0].id.type == "LIQUIDATION_AGG":
+    if bars.is_bars(group[0]):
         return BELOW
     return BELOW * max(1, len(lines.panels_of(group[0])))
 
 
-def _market(market: Market, ax: Any, below: Any) -> None:
-    ground = market.ground[0]
-    if candles.is_candles(ground):
-        candles.draw_prices(ax, market.ground, ground)
-    elif ground.id.type == "VOLUME_PROFILE_AGG":
-        profile: Any = ground
+def _market(market: PricePanel, ax: Any, below: Any) -> None:
+    base = market.base[0]
+    if candles.is_candles(base):
+        candles.draw_prices(ax, market.base, base)
+    elif role(base.id.type) == "profile":
+        profile: Any = base
         profiles.profile(profile, ax, None, None, None, 3.0)
     else:
-        ground.plot(ax=ax)
+        base.plot(ax=ax)
         for one in market.candles:
             overlays.candles_over(ax, one)
     for one in market.profiles:
         profiles.aside(ax, one)
     if market.liquidations:
-        overlays.bubbles(ax, market.liquidations, market.ground, market.candles)
+        overlays.bubbles(ax, market.liquidations, market.base, market.candles)
     if below is not None:
         candles.draw_volume(below, market.priced)
 
 
 def _group(group: Sequence[Drawable], ax: Any) -> None:
-    if group[0].id.type == "LIQUIDATION_AGG":
-        bars.liquidations(group, ax)
+    if bars.is_bars(group[0]):
+        bars.of_sides(group, ax)
     else:
         lines.lines(group, ax)
 

@@ -74,7 +74,7 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     import numpy as np
 
     from .artists import Cells
-    from .ladders import Letters
+    from .ladders import TpoLetters
 
     counts = np.diff(blocks.offsets)
     # Levels that share a row of the picture: a block counts once.
@@ -100,7 +100,7 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     light = colours[:, :3] @ [0.3, 0.59, 0.11] > 0.5
     texts = np.where(light[:, None], [[0.0, 0.0, 0.0, 1.0]], [[1.0, 1.0, 1.0, 1.0]])
     edges = stretches[stretch]
-    letters = Letters(
+    letters = TpoLetters(
         edges[:, 0], edges[:, 1], base + height * cells[:, 1], height=height, blocks=cells[:, 2], colours=texts
     )
     letters.set_zorder(2)

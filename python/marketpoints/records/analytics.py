@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..common.display import card
 from ..common.sparks import spark
 from ..common.times import no_time
-from ..results.arrow_tables import Kind
+from ..results.arrow_tables import ColumnKind
 from .tables import Pictured, Records, Table, numbers_of
 
 if TYPE_CHECKING:
@@ -300,10 +300,12 @@ class UserCategories(Pictured):
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         """A row for each category, with its wallet."""
         rows = [(record.wallet_address, row) for record in records for row in record.category_breakdown]
-        wallets: dict[str, tuple[Kind, Sequence[Any]]] = {"wallet_address": ("text", [wallet for wallet, _ in rows])}
+        wallets: dict[str, tuple[ColumnKind, Sequence[Any]]] = {
+            "wallet_address": ("text", [wallet for wallet, _ in rows])
+        }
         return wallets | CategoryRow._tabled([row for _, row in rows])
 
     def _facts(self) -> dict[str, str]:

@@ -85,7 +85,7 @@ class Archived(Span):
 
 @dataclass(frozen=True)
 class Vintage(Archived):
-    """Archived buckets that the service changed later; the window's fields are those of :class:`Archived`.
+    """Archived buckets that the service changed later; with the fields of :class:`Archived`.
 
     Attributes:
         known_from: Since when all of them were known with these values, ``datetime64[ns]`` in UTC; NaT in archives of
@@ -101,7 +101,7 @@ class Vintage(Archived):
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction dropped.
+    """The report of a compaction.
 
     Attributes:
         files: Files of vintages.
@@ -116,7 +116,7 @@ class Compacted:
 
 @dataclass(frozen=True)
 class Overviews:
-    """What building overviews did.
+    """The report of building overviews.
 
     Attributes:
         months: Archived months, each of which has overviews now.
@@ -131,7 +131,7 @@ class Overviews:
 
 @dataclass(frozen=True, repr=False)
 class Synced:
-    """What a sync did.
+    """The report of a sync.
 
     Attributes:
         requests: Requests that brought an answer.
@@ -185,7 +185,7 @@ class Revision:
 
 @dataclass(frozen=True, repr=False)
 class Refreshed(Synced):
-    """What a refresh did.
+    """The report of a refresh.
 
     Attributes:
         revisions: Values that differ from the archived ones.
@@ -237,7 +237,7 @@ class Inconsistency:
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """What a check of every file found; true when nothing is wrong.
+    """The report of a check of every file; true when nothing is wrong.
 
     Attributes:
         files: Files whose checksum is right.

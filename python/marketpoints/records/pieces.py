@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..common.protocols import ClientLike
 
 __all__ = [
-    "Part",
     "Piece",
     "PieceReport",
+    "PlannedSeries",
     "Slice",
     "SyncArguments",
     "failed",
@@ -58,7 +58,7 @@ class SyncArguments:
 
     @property
     def others(self) -> Mapping[str, Any]:
-        """The arguments without those of the window."""
+        """The arguments without ``start``, ``end`` and ``period``."""
         return {name: value for name, value in self.arguments.items() if name not in WINDOW}
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class SyncArguments:
         return " ".join(part for part in parts if part)
 
     def plain(self) -> "SyncArguments":
-        """The same with times as numbers, so that a worker needs no package of the given time types."""
+        """A copy with times as numbers, so that a worker needs no package of the given time types."""
         read: Mapping[str, Callable[[Any], Any]] = {
             "start": lambda value: to_unix(value, "start"),
             "end": lambda value: to_unix(value, "end"),
@@ -77,7 +77,7 @@ class SyncArguments:
 
 
 def query_of(wanted: SyncArguments, window: tuple[int, int] | None = None) -> _engine.Query:
-    """The query of a series, with its own window in Unix seconds or with that of the universe.
+    """The query of a series, for a window in Unix seconds or for the universe's.
 
     Raises:
         InvalidRequest: The table of types does not allow it.
@@ -97,7 +97,7 @@ class Slice:
 
 
 @dataclass(frozen=True)
-class Part:
+class PlannedSeries:
     """A series of a plan.
 
     Attributes:
@@ -114,7 +114,7 @@ class Part:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the ledger cannot be read, so that it is unknown what is left to request: a request of weight 0."""
+        """Whether the ledger cannot be read, so that the missing windows are unknown: a request of weight 0."""
         return any(one.weight == 0 for one in self.slices)
 
     def facts(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Piece:
     weight: int
 
     @classmethod
-    def of(cls, series: int, part: Part, slices: Sequence[Slice]) -> "Piece":
+    def of(cls, series: int, part: PlannedSeries, slices: Sequence[Slice]) -> "Piece":
         """Some consecutive requests of a series."""
         weight = sum(one.weight for one in slices)
         return cls(series, part.wanted, slices[0].start, slices[-1].end, len(slices), weight)
@@ -266,7 +266,7 @@ def sync_piece(
         return failed(piece, error, totals.progress)
 
 
-def rows_kept(archive: _engine.Archive, parts: Sequence[Part]) -> list[int]:
+def rows_kept(archive: _engine.Archive, parts: Sequence[PlannedSeries]) -> list[int]:
     """How many rows an archive has of each series; 0 for one that cannot be requested."""
     counts = [0] * len(parts)
     try:

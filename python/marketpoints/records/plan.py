@@ -118,7 +118,7 @@ class PlannedRequest(TypedRecord):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What a call would send, and its cost.
+    """The requests of a call and their weight.
 
     Attributes:
         requests: The requests in the order of their windows.

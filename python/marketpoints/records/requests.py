@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from ..common.display import safe_repr
 from ..printable import printable
-from ..results.arrow_tables import Kind
+from ..results.arrow_tables import ColumnKind
 from .tables import Records, TypedRecord
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class ServiceRequest(TypedRecord):
     SHOWN: ClassVar[tuple[str, ...]] = ("time", "method", "path", "query", "status", "weight", "tier")
 
     @classmethod
-    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         return super()._tabled(records) | {"query": ("json", [record.query.plain() for record in records])}
 
     def __str__(self) -> str:

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, get_args, get_origin, overload
 
 from ..common.display import EDGE, card, cell, grid, lines, safe_repr
-from ..common.items import Items
+from ..common.sequence import ReadOnlySequence
 from ..common.times import from_wire, spell
-from ..results.arrow_tables import Kind
+from ..results.arrow_tables import ColumnKind
 from ..results.frames import RecordFrames, refuse_as_array
 from ..results.ragged import same
 
@@ -30,7 +30,7 @@ class Form(NamedTuple):
         read: Converts the engine's value, to None if the field cannot hold it; without ``read`` the value is unchanged.
     """
 
-    kind: Kind
+    kind: ColumnKind
     read: Callable[[Any], Any] | None = None
 
 
@@ -43,7 +43,7 @@ def numbers_of(values: Any) -> "npt.NDArray[np.float64]":
     return array
 
 
-#: The annotations of records' fields, without those of records within records.
+#: The annotations of records' fields, except nested records.
 FORMS: dict[Any, Form] = {
     str: Form("text"),
     str | None: Form("text"),
@@ -65,11 +65,11 @@ class TypedRecord(RecordFrames):
     #: The fields that the short repr and the card show; empty for all of them.
     SHOWN: ClassVar[tuple[str, ...]] = ()
 
-    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _table(self) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         return self._tabled([self])
 
     @classmethod
-    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _tabled(cls, records: Sequence[Any]) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         """The columns of several records of this class."""
         return _columns(cls, records)
 
@@ -120,7 +120,7 @@ class Pictured(TypedRecord):
         return plots.rankings([self], kind=type(self).__name__, ax=ax)
 
 
-class Records(Items[Record], RecordFrames, Generic[Record]):
+class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
     def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
@@ -171,7 +171,7 @@ class Records(Items[Record], RecordFrames, Generic[Record]):
     def _name(self) -> str:
         return "record" if self._kind is None else self._kind.__name__
 
-    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _table(self) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         if self._kind is None:
             return {}
         tabled = getattr(self._kind, "_tabled", None)
@@ -231,8 +231,8 @@ class Table(RecordFrames, Mapping[str, "npt.NDArray[Any]"]):
     def _facts(self) -> dict[str, str]:
         return {"rows": f"{self._rows():,}", "columns": " ".join(self._columns)}
 
-    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
-        kinds: dict[str, Kind] = {"f": "float", "i": "int", "O": "text"}
+    def _table(self) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
+        kinds: dict[str, ColumnKind] = {"f": "float", "i": "int", "O": "text"}
         columns: Mapping[str, Any] = self._columns
         return {name: (kinds[values.dtype.kind], values) for name, values in columns.items()}
 
@@ -277,7 +277,7 @@ def record(kind: Callable[..., Record], sent: Mapping[str, Any], named: Callable
 
 @cache
 def _readers(kind: Any, named: Callable[[str], str]) -> dict[str, Callable[[Any], Any] | None]:
-    """How each field of a kind of records is read, by attribute name: its own ``read``, else that of its annotation."""
+    """The reader of each field of a record class, by attribute name: its own ``read``, else by its annotation."""
     return {one.name: _reader(one, named) for one in fields(kind) if one.name != "extra"}
 
 
@@ -290,13 +290,13 @@ def _reader(one: Field[Any], named: Callable[[str], str]) -> Callable[[Any], Any
     return own
 
 
-def _columns(kind: Any, records: Sequence[Any]) -> dict[str, tuple[Kind, Sequence[Any]]]:
+def _columns(kind: Any, records: Sequence[Any]) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
     return {
         one.name: (_kind(one.type), [_plain(getattr(record, one.name)) for record in records]) for one in fields(kind)
     }
 
 
-def _kind(annotation: Any) -> Kind:
+def _kind(annotation: Any) -> ColumnKind:
     if get_origin(annotation) is Records:
         (inner,) = get_args(annotation)
         return {one.name: _kind(one.type) for one in fields(inner)}

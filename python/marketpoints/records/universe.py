@@ -11,7 +11,7 @@ from ..common.intervals import DAY, HOUR, MINUTE
 from ..common.protocols import ArchiveLike
 from ..common.times import exact
 from ..printable import printable
-from .pieces import Part, Piece, PieceReport, rows_kept
+from .pieces import Piece, PieceReport, PlannedSeries, rows_kept
 from .tables import Records, TypedRecord
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SeriesRecord(TypedRecord):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SeriesPlan(SeriesRecord):
-    """What a series of a universe will cost.
+    """The requests and the weight of one series of a universe.
 
     Attributes:
         points: Buckets in its requests.
@@ -150,7 +150,7 @@ class SeriesTable:
 
 @dataclass(frozen=True, repr=False)
 class UniversePlan(SeriesTable):
-    """What a universe would send and cost. False if nothing is left to request.
+    """The requests and the weight of a universe. False if nothing is left to request.
 
     Attributes:
         series: The plan of each series: ``status`` is ``planned``, ``kept`` (all of it is archived) or ``refused``.
@@ -181,7 +181,7 @@ class UniversePlan(SeriesTable):
     bytes_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
     eta_by_tier: Mapping[str, float] = field(default_factory=dict, hash=False)
     refused_by_tier: Mapping[str, int] = field(default_factory=dict, hash=False)
-    _parts: tuple[Part, ...] = field(default=(), compare=False)
+    _parts: tuple[PlannedSeries, ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return self.requests > 0
@@ -202,7 +202,7 @@ class UniversePlan(SeriesTable):
         }
 
     def pieces(self, requests: int | None = None) -> list[Piece]:
-        """What is left to request, as small, picklable pieces for other processes.
+        """The remaining requests as small, picklable pieces for other processes.
 
         :meth:`Piece.sync` runs one. An archive lets one writer at a time write a series: run several pieces of one
         series one at a time, the oldest first, or they wait for each other.
@@ -269,17 +269,17 @@ class UniverseReport(SeriesTable):
 
     @property
     def empty(self) -> Records[SeriesReport]:
-        """Those that were downloaded in full and have no row."""
+        """The series that were downloaded in full and have no row."""
         return self._with_status("empty")
 
     @property
     def refused(self) -> Records[SeriesReport]:
-        """Those that were not sent, or that the service refused."""
+        """The series that were not requested, or that the service refused."""
         return self._with_status("refused")
 
     @property
     def failed(self) -> Records[SeriesReport]:
-        """Those of which something is still missing."""
+        """The series that are still incomplete."""
         return self._with_status("failed")
 
     def _facts(self) -> dict[str, str]:
@@ -288,7 +288,7 @@ class UniverseReport(SeriesTable):
 
 
 def report_of(
-    parts: Sequence[Part], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
+    parts: Sequence[PlannedSeries], pieces: Sequence[PieceReport], rows: Sequence[int], seconds: float, why_not: str
 ) -> UniverseReport:
     """The report of every series, given its rows in the archive; ``why_not`` says why requests were not sent."""
     of_series: list[list[PieceReport]] = [[] for _ in parts]

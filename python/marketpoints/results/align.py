@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.times import SECOND, Duration, to_duration
+from ..common.times import SECOND_NS, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
-from . import wide
+from . import wide_frames
 from .frames import LIBRARIES, Frame
 from .series import Series
 from .sets import SeriesSet, as_set
@@ -62,7 +62,7 @@ def align(
     ages = _max_ages(max_age, others)
     moments, starts, own = _rows(left)
     every = series if own is None else [own, *series]
-    plain = [wide.values(one) for one in every]
+    plain = [wide_frames.values(one) for one in every]
     for one, held in zip(every, plain, strict=True):
         if one.columns and not held:
             raise SelectionError(f"{one.id}: price levels have no one value a row; join what you make of them")
@@ -70,7 +70,7 @@ def align(
     # The service sends a set's series in no fixed order: none of them gets the plain name.
     alone = [len(each) == 1 for each in joined for _ in each]
     apart = {given + place for place, one in enumerate(alone) if not one}
-    named = wide.names([one.id for one in every], plain, apart=apart)
+    named = wide_frames.names([one.id for one in every], plain, apart=apart)
     columns = {} if own is None else dict(zip(named[0], plain[0].values(), strict=True))
     for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
         columns |= zip(names, _joined(moments, _ascending(one), age, list(held.values())), strict=True)
@@ -84,11 +84,11 @@ def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[
 
     join = (moments.view("int64"), known.view("int64"), age)
     # Numbers are gathered while rows are found; only other columns need the rows' places.
-    places = None if all(map(wide.is_number, columns)) else _engine.latest_known(*join)
+    places = None if all(map(wide_frames.is_number, columns)) else _engine.latest_known(*join)
     return [
         _engine.latest_values(*join, np.ascontiguousarray(values, dtype=np.float64))
-        if wide.is_number(values)
-        else wide.taken(values, places)
+        if wide_frames.is_number(values)
+        else wide_frames.taken(values, places)
         for values in columns
     ]
 
@@ -164,7 +164,7 @@ def _max_ages(max_age: Any, others: Sequence[Any]) -> list[int]:
         if seconds is not None and seconds < 0:
             raise InvalidRequest(f"max_age: {period!r} is negative; give how old a value may be")
         for one in _each(other):
-            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * SECOND, EVER))
+            ages.append(one.bucket_nanoseconds if seconds is None else min(seconds * SECOND_NS, EVER))
     return ages
 
 

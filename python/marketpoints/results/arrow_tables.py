@@ -11,10 +11,10 @@ from ..identity import SeriesId
 __all__ = [
     "LABELS",
     "SIDES",
+    "ColumnKind",
+    "ColumnTable",
     "Dated",
     "Flat",
-    "Kind",
-    "Table",
     "arrow_name",
     "choices_of",
     "columns_table",
@@ -26,9 +26,9 @@ __all__ = [
 ]
 
 #: Type of a column's values: text, int, float, truth, time, texts, numbers, json, any, or records of these.
-Kind: TypeAlias = "str | Mapping[str, Kind]"
+ColumnKind: TypeAlias = "str | Mapping[str, ColumnKind]"
 #: Kind and values of each column.
-Table: TypeAlias = Mapping[str, tuple[Kind, Sequence[Any]]]
+ColumnTable: TypeAlias = Mapping[str, tuple[ColumnKind, Sequence[Any]]]
 #: A series as a table: the time of each of its rows, and its columns by name.
 Flat: TypeAlias = tuple[Any, Mapping[str, Any]]
 #: A column as the engine takes it: name, kind and values.
@@ -118,12 +118,12 @@ def columns_table(name: str, times: Any, columns: Mapping[str, Any]) -> _engine.
     return _engine.ArrowTable(described)
 
 
-def records_table(table: Table) -> _engine.ArrowTable:
+def records_table(table: ColumnTable) -> _engine.ArrowTable:
     """Columns as an Arrow table. Fields without a fixed type, under ``extra``, become JSON text."""
     return _engine.ArrowTable([_record_values(name, *one) for name, one in table.items()])
 
 
-def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
+def _record_values(name: str, kind: ColumnKind, values: Sequence[Any]) -> Described:
     """A column of records as the engine takes it: name, kind and values."""
     if not isinstance(kind, str):
         inner = {field: (one, [row[field] for rows in values for row in rows]) for field, one in kind.items()}
@@ -140,7 +140,7 @@ def _record_values(name: str, kind: Kind, values: Sequence[Any]) -> Described:
     return name, "array" if hasattr(values, "dtype") else str(settled(kind, values)), values
 
 
-def settled(kind: Kind, values: Sequence[Any]) -> Kind:
+def settled(kind: ColumnKind, values: Sequence[Any]) -> ColumnKind:
     """The kind ``float`` for a column of integers that has a fraction, so that nothing is truncated."""
     fractions = kind == "int" and not hasattr(values, "dtype") and any(isinstance(value, float) for value in values)
     return "float" if fractions else kind

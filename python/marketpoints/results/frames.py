@@ -13,11 +13,11 @@ from .. import _engine
 from ..common.optional import load
 from ..common.protocols import ColumnSource, FrameSource, Label
 from ..errors import SelectionError
-from . import pandas_frames, wide
+from . import pandas_frames, wide_frames
 from .arrow_tables import (
+    ColumnKind,
+    ColumnTable,
     Dated,
-    Kind,
-    Table,
     choices_of,
     columns_table,
     long_table,
@@ -42,7 +42,7 @@ class Library:
     """
 
     series: Callable[..., Any]
-    records: Callable[[Table], Any]
+    records: Callable[[ColumnTable], Any]
     columns: Callable[[str, Any, Mapping[str, Any]], Any]
 
 
@@ -163,7 +163,7 @@ class SeriesFrames(Exported):
     def _frame(self, name: Frame, label: Label, pivot: bool, known_at: bool, **options: Any) -> Any:
         library, every = LIBRARIES[name], self._every()
         if pivot:
-            return library.columns("time", *wide.side_by_side(every, label))
+            return library.columns("time", *wide_frames.side_by_side(every, label))
         return library.series([Dated(one) for one in every] if known_at else every, label, **options)
 
     def _arrow(self) -> _engine.ArrowTable:
@@ -174,7 +174,7 @@ class RecordFrames(Exported):
     """Frames of records."""
 
     @abstractmethod
-    def _table(self) -> dict[str, tuple[Kind, Sequence[Any]]]:
+    def _table(self) -> dict[str, tuple[ColumnKind, Sequence[Any]]]:
         """Kind and values of each column."""
 
     def to_pandas(self) -> Any:
@@ -186,7 +186,7 @@ class RecordFrames(Exported):
         return LIBRARIES["pandas"].records(self._table())
 
     def to_polars(self) -> Any:
-        """As :meth:`to_pandas`, for polars; fields that this version does not know are JSON text in ``extra``.
+        """Like :meth:`to_pandas`, for polars; fields that this version does not know are JSON text in ``extra``.
 
         Raises:
             MissingDependencyError: polars is not installed.
@@ -194,7 +194,7 @@ class RecordFrames(Exported):
         return LIBRARIES["polars"].records(self._table())
 
     def to_arrow(self) -> Any:
-        """As :meth:`to_polars`, for pyarrow.
+        """Like :meth:`to_polars`, for pyarrow.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.

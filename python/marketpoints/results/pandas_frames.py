@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import FrameSource, Label
-from .arrow_tables import LABELS, SIDES, Flat, Kind, Table, choices_of, settled, usd_of
+from .arrow_tables import LABELS, SIDES, ColumnKind, ColumnTable, Flat, choices_of, settled, usd_of
 from .ragged import Nested, Ragged
 
 __all__ = ["of_columns", "of_records", "of_series"]
@@ -25,7 +25,7 @@ def of_series(every: Sequence[FrameSource], label: Label = "left", *, copy: bool
 
 
 def _frame(pandas: Any, parts: Sequence[Flat]) -> Any:
-    """The rows of several series with the same columns; those of a single series share its memory."""
+    """The rows of several series with the same columns; a single series is not copied."""
     index = pandas.DatetimeIndex(_joined([times for times, _ in parts]), name="time", copy=False).tz_localize("UTC")
     data = {name: _column(pandas, name, [columns[name] for _, columns in parts]) for name in parts[0][1]}
     return pandas.DataFrame(data, index=index, copy=False)
@@ -92,13 +92,13 @@ def of_columns(name: str, times: Any, columns: Mapping[str, Any]) -> Any:
     return pandas.DataFrame(data, index=index)
 
 
-def of_records(table: Table) -> Any:
+def of_records(table: ColumnTable) -> Any:
     """Columns as a pandas ``DataFrame``; lists and records stay Python objects."""
     pandas = load("pandas")
     return pandas.DataFrame({name: _values(pandas, settled(*one), one[1]) for name, one in table.items()})
 
 
-def _values(pandas: Any, kind: Kind, values: Sequence[Any]) -> Any:
+def _values(pandas: Any, kind: ColumnKind, values: Sequence[Any]) -> Any:
     import numpy as np
 
     plain = {"int": np.int64, "float": np.float64, "truth": np.bool_}

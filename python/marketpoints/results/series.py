@@ -12,9 +12,9 @@ from ..common.times import exact, spell
 from ..errors import InvalidRequest
 from ..identity import Window
 from . import frames
+from .bucket_methods import BucketMethods
 from .cards import series_card
 from .ragged import Nested, Ragged, same
-from .timed import Timed
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,7 +28,7 @@ __all__ = ["Series", "read"]
 Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 
 
-class Series(Timed, frames.SeriesFrames):
+class Series(BucketMethods, frames.SeriesFrames):
     """One series: an identity, a timestamp for each row, and columns over the engine's memory.
 
     ``series["close"]`` is a read-only NumPy array, without a copy if it has more than 512 rows; it stays valid when the

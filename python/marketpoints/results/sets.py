@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
 from .. import _engine
 from ..common.dialect import Dialect
 from ..common.display import SHOWN, card, listing, safe_repr
-from ..common.items import Items
+from ..common.sequence import ReadOnlySequence
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
@@ -45,7 +45,7 @@ def as_set(given: object, name: str) -> "SeriesSet":
 Layout: TypeAlias = Literal["axis", "panels", "term", "smile"]
 
 
-class SeriesSet(Items[Series], frames.SeriesFrames):
+class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
     """The series of one answer. A set of exactly one can be used as that one: ``answer["close"]``.
 
     Select series by identity, never by position: ``answer.sel(side="BUY")``. They are in the order in
@@ -291,7 +291,7 @@ def wrap(
     usd: bool | None = None,
     selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
 ) -> SeriesSet:
-    """The engine's answer as a set; the other arguments are the fields of :class:`~marketpoints.identity.Asked`."""
+    """The engine's answer as a set; the other arguments are those of :class:`~marketpoints.identity.Provenance`."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as making the series
         series.append(SHAPES[one.layout.shape](one, now, window, session, usd, selection))

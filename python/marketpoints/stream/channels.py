@@ -63,7 +63,7 @@ class Channel:
         return _parts(self.type, self.exchange, self.symbol, self.category, named, self.extra)
 
 
-#: What a stream is of: a channel, its fields as a mapping (by attribute or by wire name), or several of these.
+#: The channels of a stream: a channel, its fields as a mapping (by attribute or by wire name), or several of these.
 Channels: TypeAlias = Channel | Mapping[str, Any] | Iterable[Channel | Mapping[str, Any]]
 
 

@@ -30,7 +30,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StreamEvent:
-    """An event of any channel; those of known channels are instances of the classes below.
+    """An event of any channel; events of known channels are instances of the classes below.
 
     Attributes:
         type: Channel type; empty where the frame does not say.
@@ -62,7 +62,7 @@ class StreamEvent:
 
     @property
     def timestamp(self) -> "np.datetime64":
-        """The same as ``time``: the name that it has in series."""
+        """Equal to ``time``; named as in series."""
         return self.time
 
 

@@ -1,4 +1,4 @@
-"""The plan of a universe: every series cut by the engine's planner, without what is archived."""
+"""The plan of a universe: the missing windows of every series, cut by the engine's planner."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,11 +10,13 @@ from typing import Any, TypeAlias
 
 from .. import _engine
 from ..client.clients import AsyncClient, Client
+from ..common.arguments import METHODS
+from ..common.data_types import TABLE
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE
 from ..common.limits import TIERS, Tier
-from ..common.times import LARGEST_NANOSECONDS, SECOND
+from ..common.times import LARGEST_NANOSECONDS, SECOND_NS
 from ..errors import ArchiveError, Error, InvalidRequest, RateLimitError, TierError
-from ..records.pieces import Part, Slice, SyncArguments, query_of
+from ..records.pieces import PlannedSeries, Slice, SyncArguments, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
@@ -25,9 +27,9 @@ __all__ = ["PARALLEL", "planned_async", "planned_blocking"]
 #: Most calls of a run in flight at once; the engine allows one call as many requests.
 PARALLEL = 8
 #: Bytes on disk of a bucket of a minute, an hour and a day, by wire type; used until the archive holds some to measure.
-BUCKET_BYTES: dict[str, Sequence[float]] = {row["name"]: row["file_bytes"] for row in _engine.data_types()}
-#: Wire type whose bytes stand in for those of a type that is not in the table.
-FALLBACK_TYPE = "TRADE_SIDE_AGNOSTIC_AGG"
+BUCKET_BYTES: dict[str, Sequence[float]] = {name: row["file_bytes"] for name, row in TABLE.items()}
+#: Wire type whose bytes are used for types that are not in the table.
+FALLBACK_TYPE = METHODS["candles"]
 
 #: Fields that a plan sums over its series.
 SUMS = ("requests", "weight", "points", "bytes")
@@ -50,10 +52,10 @@ class Entry:
     requests: int = 0
     weight: int = 0
     points: int = 0
-    # Of one bucket on disk, measured or from the table.
+    # Bytes of one bucket on disk, measured or from the table.
     bucket_bytes: float = 0.0
     refusal: str = ""
-    # The ledger cannot be read: until the next sync repairs it, what is missing is not known.
+    # The ledger cannot be read: the missing windows are unknown until the next sync repairs it.
     unknown: bool = False
 
     @property
@@ -61,7 +63,7 @@ class Entry:
         """Size of its points on disk."""
         return round(self.points * self.bucket_bytes)
 
-    def part(self) -> Part:
+    def part(self) -> PlannedSeries:
         """The series with the windows left to ask, oldest first; where these are unknown, all of it with weight 0."""
         if self.plan is not None:
             slices = [
@@ -72,7 +74,7 @@ class Entry:
             slices.sort(key=lambda one: one.start)
         else:
             slices = [Slice(*self.window, 0)] if self.unknown and self.window is not None else []
-        return Part(
+        return PlannedSeries(
             self.wanted if self.query is None else self.wanted.plain(), self.window, tuple(slices), self.refusal
         )
 
@@ -190,14 +192,14 @@ def _prepare(entry: Entry, now: float, tier: str | None) -> None:
         entry.refusal = str(problem)
         return
     start, end = entry.query.window(now, tier)
-    if max(-start, end) > LARGEST_NANOSECONDS // SECOND:
+    if max(-start, end) > LARGEST_NANOSECONDS // SECOND_NS:
         entry.refusal = "the window lies beyond the years 1677 to 2262, which times in nanoseconds do not hold"
         return
     entry.window = start, end
 
 
 def _merged(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries; those of one series are merged where windows overlap or touch, so that nothing counts twice."""
+    """Merges entries of one series whose windows overlap or touch, so that nothing counts twice."""
     merged: dict[Any, list[Entry]] = {}
     for entry in entries:
         wanted = entry.wanted

@@ -4,7 +4,7 @@ import heapq
 import threading
 from collections.abc import Sequence
 
-from ..records.pieces import Part, Piece, Slice
+from ..records.pieces import Piece, PlannedSeries, Slice
 from .planning import PARALLEL
 
 __all__ = ["Schedule"]
@@ -19,7 +19,7 @@ class Schedule:
     than requests may be under way, a piece has several requests; of the last series it has all.
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[PlannedSeries]) -> None:
         self._parts = parts
         self._left: dict[int, Sequence[Slice]] = {}
         self._lock = threading.Lock()
@@ -53,7 +53,7 @@ class Schedule:
             return piece
 
     def done(self, piece: Piece) -> None:
-        """The piece is done; what is left of its series waits for the next."""
+        """Marks a piece as done, so that the next one of its series may start."""
         with self._lock:
             left = self._left[piece.series]
             if left:

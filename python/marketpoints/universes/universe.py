@@ -1,4 +1,4 @@
-"""What to keep of many markets: types × markets × intervals × window, as a file or in Python."""
+"""Universes of many markets: types × markets × intervals × window, as a file or in Python."""
 
 import inspect
 import os

@@ -1,5 +1,4 @@
 //! Pauses between attempts to connect again (supplement 7: 2 s doubling to 60 s).
-//! Python has the same defaults of its own: `backoff=` in `python/marketpoints/client/clients.py`.
 
 use std::sync::Arc;
 use std::time::Duration;

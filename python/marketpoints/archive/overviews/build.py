@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ... import _engine
-from ...common.times import DAY, SECOND
+from ...common.times import DAY_NS, SECOND_NS
 from ...plots.axes import moments
 from ...plots.overlays import middles
 from .files import INTERVALS, ROW, Month, building, write
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Coarse", "build", "coarsened"]
+__all__ = ["Downsampled", "build", "coarsened"]
 
 #: Rows of prices that are made at once, and the most of such that a day may have levels in.
 TILE, MOST_TILES = 2_048, 64
 
 
 @dataclass(frozen=True)
-class Coarse:
+class Downsampled:
     """Levels by bucket: bids in ascending order, then asks, which may overlap them.
 
     Attributes:
@@ -40,8 +40,8 @@ class Coarse:
 
 
 def coarsened(
-    fine: Coarse, length: int, day: tuple[int, int], seconds: int, step: float, *, adds_up: bool = False
-) -> Coarse:
+    fine: Downsampled, length: int, day: tuple[int, int], seconds: int, step: float, *, adds_up: bool = False
+) -> Downsampled:
     """The buckets of a day as longer ones: of each price the largest volume, or the sum.
 
     It is a picture whose pixels are the new buckets and the rows of prices.
@@ -56,7 +56,7 @@ def coarsened(
     """
     import numpy as np
 
-    wide = seconds * SECOND
+    wide = seconds * SECOND_NS
     columns = (day[1] - day[0]) // wide
     there = np.unique((fine.starts - day[0]) // wide)
     tiles = np.unique(np.floor(fine.levels[:, 0] / (step * TILE) + 1e-9).astype(np.int64))
@@ -88,7 +88,9 @@ def coarsened(
     levels = np.concatenate([each[1] for each in found])[np.argsort(column, kind="stable")]
     offsets = np.append(0, np.cumsum(sum(counts))).astype(np.int64)
     bids = counts[0].astype(np.int64) if len(sides) == 2 else np.full(len(there), -1)
-    return Coarse((day[0] + there * wide).astype(np.int64), offsets, bids, np.ascontiguousarray(levels, np.float64))
+    return Downsampled(
+        (day[0] + there * wide).astype(np.int64), offsets, bids, np.ascontiguousarray(levels, np.float64)
+    )
 
 
 def step_of(shown: Any, asked: float | None) -> float:
@@ -143,12 +145,12 @@ def build(
                 if about["id"] is None:
                     about |= {"id": shown._columns.id, "extra": shown.id.extra, "step": step_of(shown, block)}
                 about["levels"][name] = len(shown.levels)
-                fine = Coarse(moments(shown)[0], shown.offsets, shown.split, shown.levels)
+                fine = Downsampled(moments(shown)[0], shown.offsets, shown.split, shown.levels)
                 day = _day(name)
-                middle, length = middles(shown), interval * SECOND
+                middle, length = middles(shown), interval * SECOND_NS
                 for seconds in ladder:
                     fine = coarsened(fine, length, day, seconds, about["step"], adds_up=adds_up)
-                    length = seconds * SECOND
+                    length = seconds * SECOND_NS
                     rows[seconds].append(_rows(fine, written[seconds], shown, middle, length))
                     written[seconds] += len(fine.levels)
                     with paths[seconds].open("ab") as file:
@@ -165,10 +167,10 @@ def _day(name: str) -> tuple[int, int]:
     import numpy as np
 
     start = int(np.datetime64(name, "ns").astype("int64"))
-    return start, start + DAY
+    return start, start + DAY_NS
 
 
-def _rows(made: Coarse, before: int, shown: Any, middle: Any, length: int) -> Any:
+def _rows(made: Downsampled, before: int, shown: Any, middle: Any, length: int) -> Any:
     """The rows of buckets with the mid prices of the snapshots within."""
     import numpy as np
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["INTERVALS", "ROW", "Month", "Written", "building", "months_of", "opened", "write"]
+__all__ = ["INTERVALS", "ROW", "Month", "MonthOverviews", "building", "months_of", "opened", "write"]
 
-#: How many buckets one of an overview is of, at least: of fewer it would save too little.
+#: Fewest source buckets in a bucket of an overview: with fewer it saves too little.
 LEAST = 4
-#: Seconds of a bucket of a heatmap, and those of its overviews, the finest first; of longer ones all is read.
+#: Lengths of overviews by the heatmap's interval, in seconds, the finest first. Longer intervals are read directly.
 INTERVALS = {
     seconds: coarser
     for seconds in BY_LENGTH
@@ -31,7 +31,7 @@ INTERVALS = {
         coarser := tuple(BY_NAME[one].seconds for one in ("15m", "1h", "4h") if BY_NAME[one].seconds >= LEAST * seconds)
     )
 }
-#: Version of what the files look like: those of another are not found.
+#: Version of the files' format; files of another version are ignored.
 VERSION = 1
 ABOUT = "about.json"
 #: Seconds after which an unchanged folder counts as left by a killed program; a month takes minutes.
@@ -58,7 +58,7 @@ class Month:
 
 
 @dataclass(frozen=True)
-class Written:
+class MonthOverviews:
     """A month's overviews, read from its files.
 
     Attributes:
@@ -104,11 +104,11 @@ def _folder_of(archive: Path, key: str) -> Path:
 
 
 def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dict[int, Path]) -> int:
-    """Puts a month's overviews in place, atomically, and removes those of what the month was before.
+    """Puts a month's overviews in place, atomically, and removes the outdated ones.
 
     Args:
         month: The month.
-        about: As of :class:`Written`.
+        about: As of :class:`MonthOverviews`.
         rows: Rows of each overview by its seconds.
         levels: Files with its levels, in the folder that :func:`building` made.
 
@@ -145,7 +145,7 @@ def building(month: Month) -> Path:
     return made
 
 
-def opened(month: Month) -> Written | None:
+def opened(month: Month) -> MonthOverviews | None:
     """A month's overviews; None if there are none of these data, or a file is not what was written."""
     import numpy as np
 
@@ -165,4 +165,4 @@ def opened(month: Month) -> Written | None:
                 levels[seconds] = np.empty((0, 2))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return Written(about, rows, levels)
+    return MonthOverviews(about, rows, levels)

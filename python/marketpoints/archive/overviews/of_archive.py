@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _engine
+from ...common.data_types import adds_up, role
 from ...common.intervals import BY_LENGTH, DAY
 from ...common.optional import load_if_there
 from ...common.queries import QueryArguments, build_query
-from ...common.times import SECOND
+from ...common.times import SECOND_NS
 from ...errors import InvalidRequest, NotArchivedError, SelectionError
 from ...records.archive import Overviews
 from ...results.heatmap import Heatmap
 from ..inventory import Inventory
 from ..reading import read
-from .files import INTERVALS, Month, Written, months_of, opened
+from .files import INTERVALS, Month, MonthOverviews, months_of, opened
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -25,16 +26,14 @@ if TYPE_CHECKING:
     from ...common.times import Interval, Time
     from ...explorer import Explorer
 
-__all__ = ["Explorable"]
+__all__ = ["ExploreMethods"]
 
-Market: TypeAlias = "tuple[str, Names, Names, Interval | None]"
-HEATMAPS = ("BLOCK_BOOK_SNAPSHOT_AGG", "VENUE_LIQUIDATION_AGG")
-ADDS_UP = "VENUE_LIQUIDATION_AGG"
+SeriesArguments: TypeAlias = "tuple[str, Names, Names, Interval | None]"
 #: Most bytes of files that are explored without overviews.
 SMALL = 32_000_000
 
 
-class Kept:
+class ArchivedSeries:
     """One heatmap of an archive.
 
     Args:
@@ -49,7 +48,7 @@ class Kept:
         NotArchivedError: Nothing of it is kept.
     """
 
-    def __init__(self, archive: Inventory, call: str, market: Market, named: QueryArguments) -> None:
+    def __init__(self, archive: Inventory, call: str, market: SeriesArguments, named: QueryArguments) -> None:
         for name in ("start", "end", "period"):
             if named.get(name) is not None:
                 raise InvalidRequest(f"{name}: overviews are of all that is kept; {call} takes no {name}")
@@ -67,7 +66,7 @@ class Kept:
     @property
     def has_overviews(self) -> bool:
         """Whether overviews are made of it: of heatmaps of up to an hour."""
-        return self.type in HEATMAPS and self.interval in INTERVALS
+        return role(self.type) == "heatmap" and self.interval in INTERVALS
 
     def months(self) -> list[Month]:
         """The archived data, by month.
@@ -93,7 +92,7 @@ class Kept:
         assert isinstance(only, Heatmap)
         return only
 
-    def coarsest(self, found: list[Written], seconds: int, pixels: Any) -> Heatmap:
+    def coarsest(self, found: list[MonthOverviews], seconds: int, pixels: Any) -> Heatmap:
         """The coarsest overview as a heatmap."""
         about = next(one.about for one in found if one.about["id"] is not None)
         levels = ("levels", "list", (pixels.offsets * 2, pixels.levels.reshape(-1)))
@@ -104,7 +103,7 @@ class Kept:
         return Heatmap(columns, None, None, query.session, query.usd, query.selection)
 
 
-class Explorable(Inventory):
+class ExploreMethods(Inventory):
     """The methods of an archive that show its data."""
 
     def build_overviews(
@@ -119,10 +118,10 @@ class Explorable(Inventory):
     ) -> Overviews:
         """Makes coarser heatmaps of an archived one, so that :meth:`explore` shows a year of it at once.
 
-        Of each price the largest volume of 15 minutes, 1 hour and 4 hours; of a liquidation heatmap the sum. They lie
-        beside the data, about a quarter of their size, are no data of the archive's and may be removed at any time.
-        What was made of the same data stays, so that after a sync only the months that it changed are made. Each month
-        is written atomically; a day is in memory at a time.
+        They hold the largest volume of each price in 15 minutes, 1 hour and 4 hours; of a liquidation heatmap the sum.
+        They lie beside the data, have about a quarter of its size and may be removed at any time. Overviews of
+        unchanged data are kept, so that after a sync only the changed months are made. Each month is written
+        atomically; one day is in memory at a time.
 
         Args:
             type: Data type by its wire name, or a series method's name: of a heatmap.
@@ -140,7 +139,7 @@ class Explorable(Inventory):
         """
         from .build import build
 
-        kept = Kept(self, "build_overviews", (type, exchange, symbol, interval), arguments)
+        kept = ArchivedSeries(self, "build_overviews", (type, exchange, symbol, interval), arguments)
         if not kept.has_overviews:
             raise InvalidRequest(
                 "build_overviews: overviews are made of heatmaps of 1m, 5m, 15m, 30m and 1h; of others all is read"
@@ -155,7 +154,7 @@ class Explorable(Inventory):
                     lambda name: kept.day(_seconds(name)),
                     kept.interval,
                     kept.block,
-                    adds_up=kept.type == ADDS_UP,
+                    adds_up=adds_up(kept.type),
                     done=done,
                 )
         return Overviews(months=len(months), built=len(wanted), bytes=size)
@@ -174,9 +173,9 @@ class Explorable(Inventory):
     ) -> "Explorer":
         """All archived candles, or a heatmap, to zoom and drag in a notebook; costs nothing.
 
-        Of a heatmap that is larger than 32 MB of files the overviews are shown (:meth:`build_overviews`): of every view
-        the coarsest whose buckets are no wider than a pixel, so that nothing is lost that could be seen. Close up the
-        snapshots of the days in view are read.
+        Heatmaps of more than 32 MB of files are shown by their overviews (:meth:`build_overviews`): each view by the
+        coarsest whose buckets are no wider than a pixel, so that nothing visible is lost. Zoomed in, the snapshots of
+        the days in view are read.
 
         Args:
             type: Data type by its wire name, or a series method's name.
@@ -194,7 +193,7 @@ class Explorable(Inventory):
             NotArchivedError: Nothing of it is kept.
             MissingDependencyError: anywidget is not installed.
         """
-        kept = Kept(self, "explore", (type, exchange, symbol, interval), arguments)
+        kept = ArchivedSeries(self, "explore", (type, exchange, symbol, interval), arguments)
         if not kept.has_overviews or _is_small(kept):
             try:
                 whole = read(self._engine, kept.query, None)
@@ -210,16 +209,16 @@ class Explorable(Inventory):
                 "archive.build_overviews(…) with the same arguments makes them"
             )
         from ...explorer import explorer_of
-        from .detail_levels import Days, Detail, layers
+        from .detail_levels import DayLoader, DetailLevels, layers
 
         several = layers(filled)
         shown = kept.coarsest(filled, several[0].seconds, several[0].pieces[0][0])
-        levels = {_seconds(name) * SECOND: count for one in filled for name, count in one.about["levels"].items()}
-        ground = Detail(shown, several, kept.interval, levels)
-        return explorer_of(ground, over, Days(lambda start: kept.day(start // SECOND)), window, prices)
+        levels = {_seconds(name) * SECOND_NS: count for one in filled for name, count in one.about["levels"].items()}
+        base = DetailLevels(shown, several, kept.interval, levels)
+        return explorer_of(base, over, DayLoader(lambda start: kept.day(start // SECOND_NS)), window, prices)
 
 
-def _is_small(kept: Kept) -> bool:
+def _is_small(kept: ArchivedSeries) -> bool:
     """Whether all of it is read at once."""
     return sum(month.bytes for month in kept.months()) <= SMALL
 

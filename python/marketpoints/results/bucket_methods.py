@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Timed"]
+__all__ = ["BucketMethods"]
 
 
-class Timed:
+class BucketMethods:
     """Rows, each of a bucket of time."""
 
     __slots__ = ()
@@ -137,7 +137,7 @@ class Timed:
     def gaps(self) -> "npt.NDArray[np.datetime64]":
         """Starts of the buckets that have no row: datetime64[ns] in UTC, ascending, shape (missing,).
 
-        Those of :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
+        They are looked for in :attr:`requested`, or, for a body decoded alone, between the first and the last row. A
         gap is no error by itself: a bucket without a trade or a liquidation is absent. Nothing is filled in.
 
         Raises:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-__all__ = ["Items"]
+__all__ = ["ReadOnlySequence"]
 
 Item = TypeVar("Item")
 
 
-class Items(Generic[Item]):
+class ReadOnlySequence(Generic[Item]):
     """Read-only items by position, with the methods of a tuple.
 
     Not a ``collections.abc.Sequence``: of one, pandas and polars make a row per item and ignore the columns it offers.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
-from .choices import check_axes
+from .picture_options import check_axes
 
 __all__ = ["fitted"]
 

@@ -52,7 +52,7 @@ def values(one: ColumnSource) -> dict[str, Any]:
 
 
 def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Collection[int] = ()) -> list[list[str]]:
-    """The columns' names of each series in a frame: those that several series have get a suffix of what differs.
+    """Column names of each series in a frame; names that several series share get a suffix of the differing fields.
 
     Args:
         ids: The identity of each series.
@@ -86,7 +86,7 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
 
 
 def _labels(identities: Sequence[SeriesId]) -> list[str]:
-    """What distinguishes each identity: one part of it if that is enough, else all that differ."""
+    """Labels that distinguish identities: by one field if that is enough, else by all that differ."""
     kinds = {part: len({getattr(one, part) for one in identities}) for part in PARTS}
     differing = [part for part in PARTS if kinds[part] > 1]
     parts = [part for part in differing if kinds[part] == len(identities)][:1] or differing
