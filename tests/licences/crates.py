@@ -50,6 +50,7 @@ def licence_files(package):
     folder = Path(package["manifest_path"]).parent
     named = [folder / package["license_file"]] if package["license_file"] else []
     found = [one for one in sorted(folder.iterdir()) if one.name.lower().startswith(FILES) and one.is_file()]
+    found += sorted((folder / "LICENSES").glob("*.txt"))  # where the REUSE specification puts them
     return list(dict.fromkeys([*named, *found]))
 
 
