@@ -3,18 +3,18 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use parquet::basic::{ConvertedType, Encoding, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::page::Page;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::arrow_table::{ELEMENT, LIST};
+use super::file_bytes::FileBytes;
 use super::parquet_read::{Parquet, guarded, pairs};
 use super::table::Metadata;
 use crate::columns::NO_TIME;
@@ -46,13 +46,13 @@ pub(super) struct Leaf {
 
 /// A file's columns.
 pub(super) struct ParquetValues {
-    file: SerializedFileReader<Bytes>,
+    file: SerializedFileReader<FileBytes>,
 }
 
 impl ParquetValues {
     /// The columns of a file's bytes; `None` if the file is damaged, or claims more than such a file can hold.
-    pub(super) fn open(bytes: Bytes) -> Option<Self> {
-        let most = bytes.len().saturating_mul(MOST_A_BYTE);
+    pub(super) fn open(bytes: FileBytes) -> Option<Self> {
+        let most = usize::try_from(bytes.len()).ok()?.saturating_mul(MOST_A_BYTE);
         let file = guarded(|| SerializedFileReader::new(bytes)).ok()?;
         let groups = file.metadata().row_groups().iter();
         let claimed = groups.flat_map(|group| group.columns().iter().map(ColumnChunkMetaData::num_values));
@@ -62,7 +62,7 @@ impl ParquetValues {
     }
 
     /// The same with the page index, so that pages can be skipped.
-    pub(super) fn open_by_pages(bytes: Bytes) -> Option<Self> {
+    pub(super) fn open_by_pages(bytes: FileBytes) -> Option<Self> {
         let options = ReadOptionsBuilder::new().with_page_index().build();
         Some(Self { file: guarded(|| SerializedFileReader::new_with_options(bytes, options)).ok()? })
     }
@@ -330,12 +330,18 @@ fn misfit() -> ParquetError {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::super::parquet_write::parquet_bytes;
     use super::super::table::Table;
     use super::*;
     use crate::columns::{Column, List};
 
     const ROWS: usize = 60_000;
+
+    fn file(bytes: &[u8]) -> FileBytes {
+        Bytes::copy_from_slice(bytes).into()
+    }
 
     /// Doubles that do not repeat, and lists of them, longer than a page.
     fn bytes() -> Vec<u8> {
@@ -348,7 +354,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], rows: Range<usize>) -> (Result<Vec<f64>, String>, Result<Vec<f64>, String>) {
-        let values = ParquetValues::open_by_pages(Bytes::copy_from_slice(bytes)).unwrap();
+        let values = ParquetValues::open_by_pages(file(bytes)).unwrap();
         let (number, list) = (values.leaf("number").unwrap(), values.leaf("list").unwrap());
         let mut numbers = vec![0.0; rows.len()];
         let numbers = values.floats(&number, rows.clone(), &mut numbers).map(|()| numbers.clone());
@@ -362,7 +368,7 @@ mod tests {
         let whole = bytes();
         let (numbers, levels) = read(&whole, 0..ROWS);
         let (numbers, levels) = (numbers.unwrap(), levels.unwrap());
-        let values = ParquetValues::open_by_pages(Bytes::from(whole.clone())).unwrap();
+        let values = ParquetValues::open_by_pages(file(&whole)).unwrap();
         let index = values.file.metadata().page_index_for_row_group(0);
         for (column, (name, width)) in [("number", 1), ("list", 4)].into_iter().enumerate() {
             let pages = index.page_locations(column).unwrap();
@@ -386,7 +392,7 @@ mod tests {
         let list = |values: Vec<f64>| Column::List(List { offsets: vec![0, values.len() as i64], values });
         let one = |column: Column| {
             let bytes = parquet_bytes(&vec![("a".to_owned(), column)], &vec![]).unwrap();
-            let values = ParquetValues::open(Bytes::from(bytes)).unwrap();
+            let values = ParquetValues::open(file(&bytes)).unwrap();
             values.file.metadata().row_group(0).column(0).dictionary_page_offset().is_some()
         };
         let (same, other): (Vec<f64>, Vec<f64>) = (0..1_000).map(|row| (f64::from(row % 100), f64::from(row))).unzip();
@@ -397,10 +403,10 @@ mod tests {
     #[test]
     fn what_a_footer_cannot_mean_is_not_allocated() {
         let whole = bytes();
-        assert!(ParquetValues::open(Bytes::from(whole.clone())).is_some());
-        assert!(ParquetValues::open(Bytes::copy_from_slice(&whole[..whole.len() / 2])).is_none());
+        assert!(ParquetValues::open(file(&whole)).is_some());
+        assert!(ParquetValues::open(file(&whole[..whole.len() / 2])).is_none());
         // More rows than exist.
-        let values = ParquetValues::open(Bytes::from(whole)).unwrap();
+        let values = ParquetValues::open(file(&whole)).unwrap();
         let number = values.leaf("number").unwrap();
         assert!(values.floats(&number, 0..ROWS + 1, &mut vec![0.0; ROWS + 1]).is_err());
         assert!(values.floats(&number, 0..ROWS, &mut [0.0; 7]).is_err());
