@@ -198,7 +198,8 @@ impl ParquetValues {
 
     fn woven(&self, leaves: &[Leaf], rows: Range<usize>, ends: &mut [i64], out: &mut [f64]) -> Parquet<usize> {
         let (width, mut ends, mut done) = (leaves.len(), ends, 0);
-        let (mut first, mut other) = (Stripe::default(), Stripe::default());
+        let mut stripes: Vec<Stripe> = leaves.iter().map(|_| Stripe::default()).collect();
+        let [first, others @ ..] = &mut stripes[..] else { return Err(misfit()) };
         for (group, rows) in self.groups(rows) {
             let columns = leaves.iter().map(|leaf| self.column::<DoubleType>(group, leaf, rows.start));
             let mut columns = columns.collect::<Parquet<Vec<_>>>()?;
@@ -216,14 +217,13 @@ impl ParquetValues {
                 for end in own {
                     *end = done as i64 + *end * width as i64;
                 }
-                first.place(place, 0, width);
-                for (number, column) in columns.iter_mut().enumerate().skip(1) {
-                    let same = other.read(column, read)? == read && other.is_as_long_as(&first);
+                for (other, column) in others.iter_mut().zip(&mut columns[1..]) {
+                    let same = other.read(column, read)? == read && other.is_as_long_as(first);
                     if !same {
                         return Err(misfit());
                     }
-                    other.place(place, number, width);
                 }
+                interleave(first, others, place);
                 done += place.len();
                 (ends, left) = (rest, left - read);
             }
@@ -296,14 +296,24 @@ impl Stripe {
     fn is_as_long_as(&self, other: &Self) -> bool {
         self.repeats == other.repeats && self.depths == other.depths && self.values.len() == other.values.len()
     }
+}
 
-    /// Interleaves the values with those of other columns.
-    fn place(&self, out: &mut [f64], number: usize, width: usize) {
-        if width == 1 {
-            return out.copy_from_slice(&self.values);
+/// Interleaves the values of columns: the first of each, the second of each, and so on.
+fn interleave(first: &Stripe, others: &[Stripe], out: &mut [f64]) {
+    match others {
+        [] => out.copy_from_slice(&first.values),
+        // Nearly always: prices and volumes, which the compiler writes several at a time.
+        [second] => {
+            for ((pair, one), two) in out.as_chunks_mut::<2>().0.iter_mut().zip(&first.values).zip(&second.values) {
+                *pair = [*one, *two];
+            }
         }
-        for (together, value) in out.chunks_exact_mut(width).zip(&self.values) {
-            together[number] = *value;
+        _ => {
+            for (number, column) in std::iter::once(first).chain(others).enumerate() {
+                for (together, value) in out.chunks_exact_mut(others.len() + 1).zip(&column.values) {
+                    together[number] = *value;
+                }
+            }
         }
     }
 }
