@@ -21,7 +21,9 @@
 mod arrow_table;
 mod atomic_file;
 mod error;
+mod file_bytes;
 mod lines_file;
+mod parquet_ranges;
 mod parquet_read;
 mod parquet_values;
 mod parquet_write;

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
@@ -76,12 +75,15 @@ pub fn read_first(path: &Path, column: &str) -> Result<Option<i64>, ArchiveError
 }
 
 /// The metadata of a file's bytes, from its footer.
-pub(super) fn metadata_of(bytes: &Bytes) -> Result<Metadata, String> {
+pub(super) fn metadata_of(bytes: &impl ChunkReader) -> Result<Metadata, String> {
     guarded(|| Ok(pairs(&footer(bytes)?)))
 }
 
 /// The columns selected by `wanted` from a file's bytes, and the metadata.
-pub(super) fn table_of(bytes: Bytes, wanted: impl Fn(&str) -> bool) -> Result<(Table, Metadata), String> {
+pub(super) fn table_of(
+    bytes: impl ChunkReader + 'static,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(Table, Metadata), String> {
     guarded(|| read(bytes, wanted, |_, _| true))
 }
 

@@ -3,18 +3,18 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use parquet::basic::{ConvertedType, Encoding, LogicalType, TimeUnit, Type as Physical};
 use parquet::column::page::Page;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, Length, SerializedFileReader};
 use parquet::file::serialized_reader::ReadOptionsBuilder;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::arrow_table::{ELEMENT, LIST};
+use super::file_bytes::FileBytes;
 use super::parquet_read::{Parquet, guarded, pairs};
 use super::table::Metadata;
 use crate::columns::NO_TIME;
@@ -46,13 +46,13 @@ pub(super) struct Leaf {
 
 /// A file's columns.
 pub(super) struct ParquetValues {
-    file: SerializedFileReader<Bytes>,
+    file: SerializedFileReader<FileBytes>,
 }
 
 impl ParquetValues {
     /// The columns of a file's bytes; `None` if the file is damaged, or claims more than such a file can hold.
-    pub(super) fn open(bytes: Bytes) -> Option<Self> {
-        let most = bytes.len().saturating_mul(MOST_A_BYTE);
+    pub(super) fn open(bytes: FileBytes) -> Option<Self> {
+        let most = usize::try_from(bytes.len()).ok()?.saturating_mul(MOST_A_BYTE);
         let file = guarded(|| SerializedFileReader::new(bytes)).ok()?;
         let groups = file.metadata().row_groups().iter();
         let claimed = groups.flat_map(|group| group.columns().iter().map(ColumnChunkMetaData::num_values));
@@ -62,7 +62,7 @@ impl ParquetValues {
     }
 
     /// The same with the page index, so that pages can be skipped.
-    pub(super) fn open_by_pages(bytes: Bytes) -> Option<Self> {
+    pub(super) fn open_by_pages(bytes: FileBytes) -> Option<Self> {
         let options = ReadOptionsBuilder::new().with_page_index().build();
         Some(Self { file: guarded(|| SerializedFileReader::new_with_options(bytes, options)).ok()? })
     }
@@ -198,7 +198,8 @@ impl ParquetValues {
 
     fn woven(&self, leaves: &[Leaf], rows: Range<usize>, ends: &mut [i64], out: &mut [f64]) -> Parquet<usize> {
         let (width, mut ends, mut done) = (leaves.len(), ends, 0);
-        let (mut first, mut other) = (Stripe::default(), Stripe::default());
+        let mut stripes: Vec<Stripe> = leaves.iter().map(|_| Stripe::default()).collect();
+        let [first, others @ ..] = &mut stripes[..] else { return Err(misfit()) };
         for (group, rows) in self.groups(rows) {
             let columns = leaves.iter().map(|leaf| self.column::<DoubleType>(group, leaf, rows.start));
             let mut columns = columns.collect::<Parquet<Vec<_>>>()?;
@@ -216,14 +217,13 @@ impl ParquetValues {
                 for end in own {
                     *end = done as i64 + *end * width as i64;
                 }
-                first.place(place, 0, width);
-                for (number, column) in columns.iter_mut().enumerate().skip(1) {
-                    let same = other.read(column, read)? == read && other.is_as_long_as(&first);
+                for (other, column) in others.iter_mut().zip(&mut columns[1..]) {
+                    let same = other.read(column, read)? == read && other.is_as_long_as(first);
                     if !same {
                         return Err(misfit());
                     }
-                    other.place(place, number, width);
                 }
+                interleave(first, others, place);
                 done += place.len();
                 (ends, left) = (rest, left - read);
             }
@@ -296,14 +296,24 @@ impl Stripe {
     fn is_as_long_as(&self, other: &Self) -> bool {
         self.repeats == other.repeats && self.depths == other.depths && self.values.len() == other.values.len()
     }
+}
 
-    /// Interleaves the values with those of other columns.
-    fn place(&self, out: &mut [f64], number: usize, width: usize) {
-        if width == 1 {
-            return out.copy_from_slice(&self.values);
+/// Interleaves the values of columns: the first of each, the second of each, and so on.
+fn interleave(first: &Stripe, others: &[Stripe], out: &mut [f64]) {
+    match others {
+        [] => out.copy_from_slice(&first.values),
+        // Nearly always: prices and volumes, which the compiler writes several at a time.
+        [second] => {
+            for ((pair, one), two) in out.as_chunks_mut::<2>().0.iter_mut().zip(&first.values).zip(&second.values) {
+                *pair = [*one, *two];
+            }
         }
-        for (together, value) in out.chunks_exact_mut(width).zip(&self.values) {
-            together[number] = *value;
+        _ => {
+            for (number, column) in std::iter::once(first).chain(others).enumerate() {
+                for (together, value) in out.chunks_exact_mut(others.len() + 1).zip(&column.values) {
+                    together[number] = *value;
+                }
+            }
         }
     }
 }
@@ -330,12 +340,18 @@ fn misfit() -> ParquetError {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::super::parquet_write::parquet_bytes;
     use super::super::table::Table;
     use super::*;
     use crate::columns::{Column, List};
 
     const ROWS: usize = 60_000;
+
+    fn file(bytes: &[u8]) -> FileBytes {
+        Bytes::copy_from_slice(bytes).into()
+    }
 
     /// Doubles that do not repeat, and lists of them, longer than a page.
     fn bytes() -> Vec<u8> {
@@ -348,7 +364,7 @@ mod tests {
     }
 
     fn read(bytes: &[u8], rows: Range<usize>) -> (Result<Vec<f64>, String>, Result<Vec<f64>, String>) {
-        let values = ParquetValues::open_by_pages(Bytes::copy_from_slice(bytes)).unwrap();
+        let values = ParquetValues::open_by_pages(file(bytes)).unwrap();
         let (number, list) = (values.leaf("number").unwrap(), values.leaf("list").unwrap());
         let mut numbers = vec![0.0; rows.len()];
         let numbers = values.floats(&number, rows.clone(), &mut numbers).map(|()| numbers.clone());
@@ -362,7 +378,7 @@ mod tests {
         let whole = bytes();
         let (numbers, levels) = read(&whole, 0..ROWS);
         let (numbers, levels) = (numbers.unwrap(), levels.unwrap());
-        let values = ParquetValues::open_by_pages(Bytes::from(whole.clone())).unwrap();
+        let values = ParquetValues::open_by_pages(file(&whole)).unwrap();
         let index = values.file.metadata().page_index_for_row_group(0);
         for (column, (name, width)) in [("number", 1), ("list", 4)].into_iter().enumerate() {
             let pages = index.page_locations(column).unwrap();
@@ -386,7 +402,7 @@ mod tests {
         let list = |values: Vec<f64>| Column::List(List { offsets: vec![0, values.len() as i64], values });
         let one = |column: Column| {
             let bytes = parquet_bytes(&vec![("a".to_owned(), column)], &vec![]).unwrap();
-            let values = ParquetValues::open(Bytes::from(bytes)).unwrap();
+            let values = ParquetValues::open(file(&bytes)).unwrap();
             values.file.metadata().row_group(0).column(0).dictionary_page_offset().is_some()
         };
         let (same, other): (Vec<f64>, Vec<f64>) = (0..1_000).map(|row| (f64::from(row % 100), f64::from(row))).unzip();
@@ -397,10 +413,10 @@ mod tests {
     #[test]
     fn what_a_footer_cannot_mean_is_not_allocated() {
         let whole = bytes();
-        assert!(ParquetValues::open(Bytes::from(whole.clone())).is_some());
-        assert!(ParquetValues::open(Bytes::copy_from_slice(&whole[..whole.len() / 2])).is_none());
+        assert!(ParquetValues::open(file(&whole)).is_some());
+        assert!(ParquetValues::open(file(&whole[..whole.len() / 2])).is_none());
         // More rows than exist.
-        let values = ParquetValues::open(Bytes::from(whole)).unwrap();
+        let values = ParquetValues::open(file(&whole)).unwrap();
         let number = values.leaf("number").unwrap();
         assert!(values.floats(&number, 0..ROWS + 1, &mut vec![0.0; ROWS + 1]).is_err());
         assert!(values.floats(&number, 0..ROWS, &mut [0.0; 7]).is_err());

@@ -17,6 +17,7 @@ use parquet::schema::types::ColumnPath;
 use super::arrow_table::{ELEMENT, LIST, batch, schema};
 use super::atomic_file::{Unfinished, Unplaced};
 use super::error::ArchiveError;
+use super::parquet_ranges::checksums;
 use super::table::{CONTENT, ContentHash, Metadata, Table, rows};
 use crate::columns::Column;
 
@@ -49,6 +50,16 @@ pub(super) fn parquet_bytes(table: &Table, metadata: &Metadata) -> Result<Vec<u8
     let mut writer = TableWriter::begin(Vec::new(), table)?;
     writer.push(table)?;
     writer.finish(metadata)
+}
+
+/// The same with checksums of the column chunks (`parquet_ranges`) in its metadata.
+pub(super) fn parquet_bytes_with_checksums(table: &Table, metadata: &Metadata) -> Result<Vec<u8>, ParquetError> {
+    let mut writer = TableWriter::begin(Vec::new(), table)?;
+    writer.push(table)?;
+    writer.writer.sync()?; // so that all column chunks are there
+    let checksums = checksums(writer.writer.inner(), writer.writer.flushed_row_groups());
+    let metadata = metadata.iter().cloned().chain(checksums).collect();
+    writer.finish(&metadata)
 }
 
 /// Writes a table in parts, in the format of [`write_parquet`]. The file appears when it is finished; dropped before,

@@ -202,7 +202,7 @@ def test_a_lost_ledger_is_made_anew_from_the_files_without_paying(archive, clien
 
 def test_a_newer_ledger_and_a_newer_archive_are_left_alone(archive, client, tmp_path):
     for ledger in (tmp_path / "_marketpoints" / "ledger").iterdir():
-        about = json.loads(ledger.read_bytes()) | {"version": 4}
+        about = json.loads(ledger.read_bytes()) | {"version": 5}
         ledger.write_text(json.dumps(about))
     with pytest.raises(mp.NewerFormatError):
         archive.read("side_candles", *MARKET)

@@ -76,6 +76,62 @@ def test_it_keeps_what_a_folder_keeps(demo, client, bucket, tmp_path):
     assert content(caught.value.results) == content(near.read("side_candles", *MARKET))
 
 
+def test_some_columns_or_a_window_are_read_without_the_rest(demo, client, bucket, store, tmp_path):
+    far, near = mp.Archive(bucket.url), mp.Archive(tmp_path)
+    minutes = (("candles", *MARKET[:2], "1m"), {}, {"start": END - 40 * DAY, "end": END})
+    books = (BOOKS, {"block_size": 10.0}, {"start": END - DAY, "end": END})
+    for query, more, window in (minutes, books):
+        far.sync(client, *query, **more, **window)
+        near.sync(client, *query, **more, **window)
+    hour = {"start": END - 2 * HOUR, "end": END - HOUR}
+    for (query, more, _), some, most in [
+        (minutes, {"columns": ["close"]}, 0.3),
+        (minutes, {"columns": ["close"], **hour}, 0.3),
+        (books, hour, 0.7),
+    ]:
+        store.sent()
+        whole = far.read(*query, **more)
+        of_whole = store.sent()
+        part = far.read(*query, **more, **some)
+        of_part = store.sent()
+        assert len(whole) and content(part) == content(near.read(*query, **more, **some))
+        assert sum(of_part) < most * sum(of_whole), (query, some, of_part, of_whole)
+        files = len(of_whole)
+        assert len(of_part) <= 4 * files
+
+
+def test_damage_is_noticed_where_it_is_read(client, bucket, store):
+    archive = mp.Archive(bucket.url)
+    query = ("candles", *MARKET[:2], "1m")
+    archive.sync(client, *query, start=END - 20 * DAY, end=END)
+    expected = content(archive.read(*query, columns=["close"]))
+    name = bucket.parts()[-1]
+    whole = bucket.read(name)
+    footer = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(whole)).metadata.row_group(0)
+    chunks = [footer.column(place) for place in range(footer.num_columns)]
+    places = {chunk.path_in_schema: chunk.data_page_offset + chunk.total_compressed_size // 2 for chunk in chunks}
+    for column in ("open", "close", "time"):
+        place = places[column]
+        bucket.write(name, whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        if column == "open":
+            assert content(archive.read(*query, columns=["close"])) == expected
+        else:
+            with pytest.raises(mp.DamagedFileError):
+                archive.read(*query, columns=["close"])
+        with pytest.raises(mp.DamagedFileError):
+            archive.read(*query)
+        assert not archive.verify()
+    for body in (whole[:-1], whole + b"more", whole[:100], b""):
+        bucket.write(name, body)
+        with pytest.raises(mp.DamagedFileError):
+            archive.read(*query, columns=["close"])
+    bucket.delete(name)
+    with pytest.raises(mp.DamagedFileError):
+        archive.read(*query, columns=["close"])
+    bucket.write(name, whole)
+    assert content(archive.read(*query, columns=["close"])) == expected
+
+
 def test_asked_and_empty_is_kept_too(service, bucket):
     with service.client("unlimited") as client:
         archive = mp.Archive(bucket.url)

@@ -6,18 +6,17 @@ use std::mem;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use bytes::Bytes;
-
 use super::pack::{PackedSeries, TIME};
 use super::part_file::packed;
 use super::scan::Scan;
+use crate::archive::file_bytes::FileBytes;
 use crate::archive::parquet_values::{Leaf, ParquetKind, ParquetValues};
 use crate::clock::UnixNanos;
 use crate::columns::{Column, Growing, List, Series, parallel};
 use crate::protocol::{SeriesId, Shape};
 
-/// Most series of a file: for each, the pages at its edges are read separately.
-const FEW: usize = 4;
+/// Most series of a file that is read this way: for each, the pages at its edges are read separately.
+pub(super) const FEW: usize = 4;
 /// Most growth of a column's capacity over its present length: a ledger's claim is not trusted further.
 const MOST: usize = 1 << 10;
 
@@ -38,8 +37,8 @@ struct Share {
     is_cut: bool,
 }
 
-/// Opens a file whose checksum is right; `None` if its values cannot be read into preallocated columns.
-pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
+/// Opens a file whose checksums are right, as far as it was read; `None` if its values cannot be read into preallocated columns.
+pub(super) fn open(bytes: &FileBytes, scan: Scan<'_>) -> Option<Open> {
     let mut values = ParquetValues::open(bytes.clone())?;
     let packed = packed(&values.metadata()).filter(|packed| packed.len() <= FEW)?;
     let declared = packed.iter().try_fold(0_usize, |sum, one| sum.checked_add(one.rows))?;
@@ -50,7 +49,7 @@ pub(super) fn open(bytes: &Bytes, scan: Scan<'_>) -> Option<Open> {
     let (mut series, mut done, alone) = (Vec::new(), 0, packed.len() == 1);
     for of in packed {
         // Raw values are made from several columns.
-        if of.sent.as_ref().is_none_or(|sent| !sent.is_empty()) {
+        if !of.has_no_raw_values() {
             return None;
         }
         let own = done..done + of.rows;

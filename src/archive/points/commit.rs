@@ -165,9 +165,9 @@ impl KeyWriter {
                 None
             } else {
                 // Where files cannot be removed safely, a file without rows replaces it.
-                let bytes = part_file::to_bytes(&self.key, &asked, &series)?;
+                let bytes = Bytes::from(part_file::to_bytes(&self.key, &asked, &series)?);
                 let part = LedgerPart::of(&bytes, rows(&series) as u64);
-                let file = self.archive.store.stage(&self.key.name, &name, bytes)?;
+                let file = self.archive.store.stage(&self.key.name, &name, bytes.into())?;
                 coming.push(NewFile { partition: partition.clone(), file: Some(file), seen, vintage });
                 Some(part)
             };

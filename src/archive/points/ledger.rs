@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,12 +16,14 @@ use super::fault::{ArchiveFault, FileState};
 use super::key::{ArchiveKey, is_key};
 use super::known_since::{KnownBuckets, forget, known_of, note, shared};
 use super::store::{Found, own};
+use crate::archive::parquet_ranges::FileEnd;
 use crate::clock::{UnixMicros, Window};
 
 const FORMAT: &str = "marketpoints ledger";
 /// Version of the format. Version 2 added the times since when windows are known, and vintages; version 3 added a
-/// checksum of files that is fast to verify. Earlier versions are read, and written as version 3.
-const VERSION: u32 = 3;
+/// checksum of files that is fast to verify, version 4 one of their ends, which name checksums of the rest. Earlier
+/// versions are read, and written as version 4.
+const VERSION: u32 = 4;
 
 /// A file as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,14 +32,35 @@ pub(super) struct LedgerPart {
     /// The checksum that reads verify; files of earlier ledgers have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     xxh3: Option<String>,
+    /// The file's end; files of earlier ledgers, and vintages, have none and are read completely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) end: Option<EndChecksum>,
     pub(super) bytes: u64,
     pub(super) rows: u64,
 }
 
+/// The end of a file, which says what the file holds and names the checksums of its column chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EndChecksum {
+    xxh3: String,
+    pub(super) bytes: u64,
+}
+
+impl EndChecksum {
+    /// Whether a file ends in these bytes.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        self.bytes == bytes.len() as u64 && self.xxh3 == xxh3(bytes)
+    }
+}
+
 impl LedgerPart {
     /// A file of so many rows.
-    pub(super) fn of(bytes: &[u8], rows: u64) -> Self {
-        Self { sha256: sha256(bytes), xxh3: Some(xxh3(bytes)), bytes: bytes.len() as u64, rows }
+    pub(super) fn of(bytes: &Bytes, rows: u64) -> Self {
+        let end = FileEnd::length_of(bytes).map(|length| {
+            let end = &bytes[bytes.len() - length as usize..];
+            EndChecksum { xxh3: xxh3(end), bytes: length }
+        });
+        Self { sha256: sha256(bytes), xxh3: Some(xxh3(bytes)), end, bytes: bytes.len() as u64, rows }
     }
 
     /// Whether a file has these bytes, as far as a read verifies.
@@ -178,7 +202,12 @@ impl KeyLedger {
 
     /// The ledger as it is written.
     pub(super) fn seal(&mut self) -> Vec<u8> {
-        self.version = VERSION;
+        self.seal_as(VERSION)
+    }
+
+    /// The ledger as that version wrote it.
+    pub(super) fn seal_as(&mut self, version: u32) -> Vec<u8> {
+        self.version = version;
         self.check = self.checksum();
         serde_json::to_vec_pretty(self).unwrap_or_default() // strings and numbers only, so this cannot fail
     }
@@ -283,7 +312,7 @@ mod tests {
         let mut ledger = KeyLedger::new(&key);
         ledger.ask(&key, &[Window { from: 7_200, to: 10_800 }], None);
         ledger.ask(&key, &[Window { from: 0, to: 7_200 }], Some(UnixMicros(7)));
-        let part = LedgerPart::of(b"a file", 1);
+        let part = LedgerPart::of(&Bytes::from_static(b"a file"), 1);
         ledger.parts.insert("1970-01-01".into(), part.clone());
         let vintage = Vintage { part: part.clone(), replaced: UnixMicros(9), dropped: false };
         ledger.vintages.insert("1".into(), Vintage { dropped: true, ..vintage.clone() });
@@ -308,7 +337,7 @@ mod tests {
     fn foreign_newer_and_damaged_ledgers_are_told_apart() {
         assert_eq!(state(b""), FileState::Damaged);
         assert_eq!(state(b"{}"), FileState::Foreign);
-        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 4, "new": []}"#), FileState::Newer);
+        assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 5, "new": []}"#), FileState::Newer);
         assert_eq!(state(br#"{"format": "marketpoints ledger", "version": 1}"#), FileState::Damaged);
         let other = PointsQuery { data_type: "U".into(), interval: Some("HOUR".into()), ..PointsQuery::default() };
         assert_eq!(state(&KeyLedger::new(&ArchiveKey::new("s", &other).unwrap()).seal()), FileState::Foreign);

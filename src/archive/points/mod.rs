@@ -49,6 +49,7 @@ mod known_since;
 mod ledger;
 mod pack;
 mod part_file;
+mod part_ranges;
 mod partition;
 mod path_names;
 mod raw_values;

@@ -41,6 +41,11 @@ pub(super) struct PackedSeries {
 }
 
 impl PackedSeries {
+    /// Whether no column is made from several ones of the file.
+    pub(super) fn has_no_raw_values(&self) -> bool {
+        self.sent.as_ref().is_some_and(Vec::is_empty)
+    }
+
     /// The same without rows: what similar files have in common.
     pub(super) fn of_no_rows(&self) -> Self {
         Self { rows: 0, ..self.clone() }

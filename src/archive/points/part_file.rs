@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use super::fault::{ArchiveFault, FileState};
 use super::key::{ArchiveKey, VERSION};
 use super::pack::{PackedSeries, pack, unpack};
+use crate::archive::file_bytes::FileBytes;
 use crate::archive::parquet_read::{metadata_of, table_of};
-use crate::archive::parquet_write::parquet_bytes;
+use crate::archive::parquet_write::{parquet_bytes, parquet_bytes_with_checksums};
 use crate::archive::table::{ContentHash, Metadata, Table};
 use crate::clock::Window;
 use crate::columns::Series;
@@ -73,22 +74,32 @@ pub(super) fn bytes_of(
         (CONTENT, &content),
     ];
     let metadata = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
-    parquet_bytes(&table, &metadata).map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
+    // Vintages are always read completely.
+    let bytes = match kind {
+        PartFileKind::Part => parquet_bytes_with_checksums(&table, &metadata),
+        PartFileKind::Vintage => parquet_bytes(&table, &metadata),
+    };
+    bytes.map_err(|error| ArchiveFault::Content(format!("{}: {error}", key.label())))
 }
 
 /// The series of a file whose checksum is right; if only some columns are `wanted`, others may be left out.
-pub(super) fn series(path: &str, bytes: Bytes, wanted: Option<&[String]>) -> Result<Vec<Series>, ArchiveFault> {
+pub(super) fn series(
+    path: &str,
+    bytes: impl Into<FileBytes>,
+    wanted: Option<&[String]>,
+) -> Result<Vec<Series>, ArchiveFault> {
     contents::<IgnoredAny>(path, bytes, wanted).map(|(_, series)| series)
 }
 
 /// The windows of a file whose checksum is right, and its series.
 pub(super) fn contents<W: DeserializeOwned>(
     path: &str,
-    bytes: Bytes,
+    bytes: impl Into<FileBytes>,
     wanted: Option<&[String]>,
 ) -> Result<(W, Vec<Series>), ArchiveFault> {
     let damaged = |problem: String| ArchiveFault::file(path, FileState::Damaged, problem);
     let silent = || damaged("it does not say what it holds".to_owned());
+    let bytes = bytes.into();
     let metadata = metadata_of(&bytes).map_err(damaged)?;
     let windows = find(&metadata, WINDOWS).and_then(|text| serde_json::from_str(text).ok()).ok_or_else(silent)?;
     let packed = packed(&metadata).ok_or_else(silent)?;

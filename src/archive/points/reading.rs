@@ -6,12 +6,16 @@ use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
 use super::column_buffers::{Open, Placing, open};
+use super::coverage::within;
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
-use super::ledger::{self, KeyLedger, LedgerPart};
+use super::ledger::{KeyLedger, LedgerPart, part_name};
+use super::part_ranges::{self, PartialFile, Wanted};
+use super::partition::named;
 use super::rows::{contradiction, keep, without_empty};
 use super::scan::Scan;
 use super::{part_file, partition};
+use crate::archive::file_bytes::FileBytes;
 use crate::clock::Window;
 use crate::columns::{Joiner, Series, pages, parallel};
 
@@ -27,17 +31,42 @@ const BYTES_AT_ONCE_FAR: u64 = 64 << 20;
 /// Approximate ratio of the size of values to that of their files.
 const DENSE: u64 = 4;
 
+/// The largest file behind a network that is always read completely: one request less takes longer.
+const SMALL_FAR: u64 = 64 << 10;
+
 /// An existing file, with its values if they can be read into preallocated columns.
 struct CheckedFile {
+    partition: String,
     name: String,
-    bytes: Bytes,
+    bytes: FileBytes,
+    /// Whether rows outside of the window may be missing.
+    has_all_rows: bool,
     open: Option<Open>,
+}
+
+/// A file as it was read, not verified yet.
+enum FoundFile {
+    Whole(Option<Bytes>),
+    Partial(PartialFile),
 }
 
 /// The result of the files so far.
 enum PartsRead {
     Placed(Placing),
     Joined(Joiner),
+}
+
+/// What is read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    archive: &'a Archive,
+    key: &'a ArchiveKey,
+    ledger: &'a KeyLedger,
+    scan: Scan<'a>,
+    /// Rows of all files.
+    rows: usize,
+    /// The windows that were downloaded.
+    asked: &'a [Window],
 }
 
 impl Archive {
@@ -58,42 +87,16 @@ impl Archive {
             if self.store.is_local() { (all / SHARE).clamp(LEAST_AT_ONCE, BYTES_AT_ONCE) } else { BYTES_AT_ONCE_FAR };
         // Memory for files, and for columns that take several times as much, is reused.
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
+        let asked = ledger.asked();
+        let reading = Reading { archive: self, key, ledger, scan, rows, asked: &asked };
         let (mut made, mut left) = (PartsRead::Placed(Placing::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
             let (some, rest) = left.split_at(at_once(ledger, left, most));
-            made = made.with(self.check(key, ledger, some, scan)?, scan, rows)?;
+            made = made.with(reading.check(some)?, reading)?;
             left = rest;
         }
         let joined = made.into_joiner(rows).finish(key.is_unique());
         Ok(without_empty(joined.map_err(|both| contradiction(key, &both))?))
-    }
-
-    /// Some files, each of which is named by the ledger or was just put in place by a writer; files that should not
-    /// exist are left out.
-    fn check(
-        &self,
-        key: &ArchiveKey,
-        ledger: &KeyLedger,
-        partitions: &[&String],
-        scan: Scan<'_>,
-    ) -> Result<Vec<CheckedFile>, ArchiveFault> {
-        let names: Vec<String> = partitions.iter().map(|partition| ledger::part_name(key, partition)).collect();
-        // Behind a network all are requested at once; locally, the thread that checks a file reads it, so that it stays
-        // in the caches.
-        let mut found = Vec::new();
-        if !self.store.is_local() {
-            found = self.store.read_all(&names)?.into_iter().map(Some).collect();
-        }
-        found.resize_with(names.len(), || None);
-        let threads = parallel::threads(bytes_of(ledger, partitions) as usize);
-        let each = partitions.iter().zip(names).zip(found).collect();
-        let checked = parallel::map(threads.min(partitions.len()), each, |((partition, name), found)| {
-            let found = found.map_or_else(|| self.store.read(&name), Ok)?;
-            let bytes = found.map(|found| found.bytes);
-            self.is_named(key, ledger, partition, &name, bytes.as_ref())?;
-            Ok(bytes.map(|bytes| CheckedFile { open: open(&bytes, scan), bytes, name }))
-        });
-        checked.into_iter().filter_map(Result::transpose).collect()
     }
 
     /// The rows of a window in one file, which is named by the ledger or was just put in place by a writer.
@@ -107,7 +110,7 @@ impl Archive {
         window: Window,
     ) -> Result<Vec<Series>, ArchiveFault> {
         self.is_named(key, ledger, partition, name, bytes.as_ref())?;
-        bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(name, bytes, window.into()))
+        bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(name, bytes.into(), window.into()))
     }
 
     /// Refuses a file that is neither named by the ledger nor was just put in place by a writer.
@@ -129,9 +132,89 @@ impl Archive {
     }
 }
 
+impl Reading<'_> {
+    /// Some files, each of which is named by the ledger or was just put in place by a writer; files that should not
+    /// exist are left out.
+    fn check(self, partitions: &[&String]) -> Result<Vec<CheckedFile>, ArchiveFault> {
+        let files: Vec<(&str, String)> =
+            partitions.iter().map(|partition| (partition.as_str(), part_name(self.key, partition))).collect();
+        // Behind a network all are requested at once; locally, the thread that checks a file reads it, so that it stays
+        // in the caches.
+        let mut found = Vec::new();
+        if !self.archive.store.is_local() {
+            found = self.find(&files)?.into_iter().map(Some).collect();
+        }
+        found.resize_with(files.len(), || None);
+        let threads = parallel::threads(bytes_of(self.ledger, partitions) as usize);
+        let each = files.into_iter().zip(found).collect();
+        let checked = parallel::map(threads.min(partitions.len()), each, |(file, found)| {
+            let found = match found {
+                Some(found) => found,
+                None => self.find(std::slice::from_ref(&file))?.pop().unwrap_or(FoundFile::Whole(None)),
+            };
+            self.verified(file, found)
+        });
+        checked.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// Reads some files: of each what is needed, or everything.
+    fn find(self, files: &[(&str, String)]) -> Result<Vec<FoundFile>, ArchiveFault> {
+        let wanted: Vec<_> = files.iter().map(|(partition, name)| self.wanted(partition, name)).collect();
+        let some: Vec<Wanted<'_>> = wanted.iter().flatten().copied().collect();
+        let mut partial = part_ranges::read(&*self.archive.store, &some, self.scan)?.into_iter();
+        // What is not as expected is read completely, which tells what it is.
+        let partial: Vec<_> = wanted.iter().map(|wanted| wanted.and_then(|_| partial.next().flatten())).collect();
+        let rest = files.iter().zip(&partial).filter(|(_, partial)| partial.is_none());
+        let rest: Vec<String> = rest.map(|((_, name), _)| name.clone()).collect();
+        let mut whole = self.archive.store.read_all(&rest)?.into_iter();
+        let found = partial.into_iter().map(|partial| {
+            let whole = || FoundFile::Whole(whole.next().flatten().map(|found| found.bytes));
+            partial.map_or_else(whole, FoundFile::Partial)
+        });
+        Ok(found.collect())
+    }
+
+    /// What is needed of a file, if that is not everything.
+    fn wanted<'a>(&'a self, partition: &str, name: &'a str) -> Option<Wanted<'a>> {
+        let part = self.ledger.parts.get(partition).filter(|_| !self.ledger.pending.contains_key(partition))?;
+        let end = part.end.as_ref().filter(|_| self.archive.store.is_local() || part.bytes > SMALL_FAR)?;
+        let Window { from, to } = self.scan.window;
+        let own = within(self.asked, named(self.key, partition)?);
+        let is_cut = own.iter().any(|own| own.from < from || to < own.to);
+        (is_cut || self.scan.columns.is_some()).then_some(Wanted { name, part, end, is_cut })
+    }
+
+    /// A file that is what was written, opened; `None` if there is none and none should be.
+    fn verified(self, file: (&str, String), found: FoundFile) -> Result<Option<CheckedFile>, ArchiveFault> {
+        let (partition, name) = (file.0.to_owned(), file.1);
+        let (bytes, has_all_rows) = match found {
+            FoundFile::Partial(partial) if partial.is_right() => (Some(partial.bytes), partial.has_all_rows),
+            FoundFile::Partial(_) => (self.whole(&partition, &name)?, true),
+            FoundFile::Whole(bytes) => {
+                self.archive.is_named(self.key, self.ledger, &partition, &name, bytes.as_ref())?;
+                (bytes.map(FileBytes::from), true)
+            }
+        };
+        Ok(bytes.map(|bytes| CheckedFile { open: open(&bytes, self.scan), partition, name, bytes, has_all_rows }))
+    }
+
+    /// Reads a complete file.
+    fn whole(self, partition: &str, name: &str) -> Result<Option<FileBytes>, ArchiveFault> {
+        let bytes = self.archive.store.read(name)?.map(|found| found.bytes);
+        self.archive.is_named(self.key, self.ledger, partition, name, bytes.as_ref())?;
+        Ok(bytes.map(FileBytes::from))
+    }
+
+    /// The rows of a window in a checked file.
+    fn series(self, file: CheckedFile) -> Result<Vec<Series>, ArchiveFault> {
+        let bytes = if file.has_all_rows { Some(file.bytes) } else { self.whole(&file.partition, &file.name)? };
+        bytes.map_or_else(|| Ok(Vec::new()), |bytes| series_within(&file.name, bytes, self.scan))
+    }
+}
+
 impl PartsRead {
     /// Adds the next files' rows.
-    fn with(self, files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with(self, files: Vec<CheckedFile>, reading: Reading<'_>) -> Result<Self, ArchiveFault> {
         let mut made = self;
         let mut left = files.into_iter().peekable();
         while left.peek().is_some() {
@@ -143,24 +226,22 @@ impl PartsRead {
                     break;
                 }
             }
-            made = made.with_some(some, scan, rows)?;
+            made = made.with_some(some, reading)?;
         }
         Ok(made)
     }
 
-    fn with_some(mut self, mut files: Vec<CheckedFile>, scan: Scan<'_>, rows: usize) -> Result<Self, ArchiveFault> {
+    fn with_some(mut self, mut files: Vec<CheckedFile>, reading: Reading<'_>) -> Result<Self, ArchiveFault> {
         if let Self::Placed(placing) = &mut self {
             let open: Option<Vec<Open>> = files.iter_mut().map(|file| file.open.take()).collect();
             if open.is_some_and(|open| placing.add(&open)) {
                 return Ok(self);
             }
         }
-        let mut joiner = self.into_joiner(rows);
-        let size = files.iter().map(|file| file.bytes.len()).sum();
-        let decoded = parallel::map(parallel::threads(size).min(files.len()), files, |file| {
-            series_within(&file.name, file.bytes, scan)
-        });
-        for series in decoded {
+        let mut joiner = self.into_joiner(reading.rows);
+        let size = files.iter().map(|file| file.bytes.held()).sum();
+        let threads = parallel::threads(size).min(files.len());
+        for series in parallel::map(threads, files, |file| reading.series(file)) {
             joiner.add(series?);
         }
         Ok(Self::Joined(joiner))
@@ -182,7 +263,7 @@ impl PartsRead {
 }
 
 /// The rows of a window in a file whose checksum is right.
-fn series_within(name: &str, bytes: Bytes, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
+fn series_within(name: &str, bytes: FileBytes, scan: Scan<'_>) -> Result<Vec<Series>, ArchiveFault> {
     let mut series = part_file::series(name, bytes, scan.columns)?;
     for one in &mut series {
         keep(one, &[scan.window], true);

@@ -70,10 +70,10 @@ pub(super) fn make(
     series: &[Series],
 ) -> Result<(Vintage, Vec<u8>), ArchiveFault> {
     let about = VintageInfo { replaced, known: known.iter().map(KnownBuckets::numbers).collect() };
-    let bytes = bytes_of(PartFileKind::Vintage, key, &about, series)?;
+    let bytes = Bytes::from(bytes_of(PartFileKind::Vintage, key, &about, series)?);
     let rows = series.iter().map(|one| one.len() as u64).sum();
     let part = LedgerPart::of(&bytes, rows);
-    Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes))
+    Ok((Vintage { part, replaced, dropped: known.is_empty() }, bytes.into()))
 }
 
 /// Since when the windows of a file whose checksum is right were known, and their rows.

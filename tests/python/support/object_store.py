@@ -3,6 +3,7 @@
 One request at a time, so that a condition is looked at and acted on in one step, as in the stores that it stands for.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import boto3
 
 ACCESS_KEY = "AKIAEXAMPLEOFTESTS"
 SECRET_KEY = "a-secret-that-nobody-may-see"
+#: Where the server tells what it sent.
+SENT = "/what-was-sent"
 
 
 class Store:
@@ -41,6 +44,11 @@ class Store:
     def bucket(self, name):
         self.client.create_bucket(Bucket=name)
         return Bucket(self, name)
+
+    def sent(self):
+        """What the server sent of data files since it was asked last: how many bytes of each request."""
+        with urllib.request.urlopen(f"{self.url}{SENT}") as answer:
+            return json.load(answer)
 
     def demand_credentials(self, demand):
         """From now on unknown keys are refused, or no more."""
@@ -99,7 +107,7 @@ def serve(traits):
             pass
 
     moto = DomainDispatcherApplication(create_backend_app)
-    lock, writes = threading.Lock(), 0
+    lock, writes, sent = threading.Lock(), 0, []
 
     def one_at_a_time(environ, start_response):
         nonlocal writes
@@ -107,8 +115,14 @@ def serve(traits):
             if "forgetful" in traits:
                 environ.pop("HTTP_IF_MATCH", None)
                 environ.pop("HTTP_IF_NONE_MATCH", None)
+            if environ["PATH_INFO"] == SENT:
+                start_response("200 OK", [("Content-Type", "application/json")])
+                told, sent[:] = json.dumps(sent).encode(), []
+                return [told]
             answer = moto(environ, start_response)
             body = [b"".join(answer)]
+            if environ["REQUEST_METHOD"] == "GET" and environ["PATH_INFO"].endswith(".parquet"):
+                sent.append(len(body[0]))
             writes += environ["REQUEST_METHOD"] == "PUT"
             if "lossy" in traits and environ["REQUEST_METHOD"] == "PUT" and writes % 5 == 0:
                 start_response("500 Lost", [("Content-Length", "0")])

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tempfile::{Builder, NamedTempFile};
 
-use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
+use super::operations::{ArchiveStore, FileRanges, Found, Lock, Staged, Version, aside, own};
 use crate::archive::atomic_file::{is_random, permissions};
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
@@ -73,18 +73,16 @@ impl Folder {
         Ok(path)
     }
 
-    fn read_file(&self, name: &str) -> Result<std::io::Result<Vec<u8>>, ArchiveFault> {
-        let mut file = match open_plain(&self.path(name)?) {
-            Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                return is_file(name, Err(error)).map(|()| Ok(Vec::new()));
+    /// Opens a file; `None` where there is none.
+    fn open(&self, name: &str) -> Result<Option<File>, ArchiveFault> {
+        match open_plain(&self.path(name)?) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => is_file(name, Err(error)).map(|()| None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                self.is_no_file().map(|()| None)
             }
-            Err(error) => return Ok(Err(error)),
-            Ok(file) => file,
-        };
-        let mut bytes = Vec::new();
-        let length = file.metadata().map_or(0, |about| about.len());
-        pages::reserve(&mut bytes, length.min(EXPECTED) as usize + 1); // one more: the end is seen without growing
-        Ok(file.read_to_end(&mut bytes).map(|_| bytes))
+            Err(error) => Err(ArchiveFault::access(name, &error)),
+        }
     }
 
     /// Removes the unfinished files of an owner, recognised by this package's naming.
@@ -109,13 +107,33 @@ impl Folder {
 
 impl ArchiveStore for Folder {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
-        match self.read_file(name)? {
-            Ok(bytes) => Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked })),
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                self.is_no_file().map(|()| None)
+        let Some(mut file) = self.open(name)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let length = file.metadata().map_or(0, |about| about.len());
+        pages::reserve(&mut bytes, length.min(EXPECTED) as usize + 1); // one more: the end is seen without growing
+        file.read_to_end(&mut bytes).map_err(|error| ArchiveFault::access(name, &error))?;
+        Ok(Some(Found { bytes: Bytes::from(bytes), version: Version::Locked }))
+    }
+
+    fn read_ranges(&self, files: &[FileRanges]) -> Result<Vec<Option<Vec<Bytes>>>, ArchiveFault> {
+        let each = files.iter().map(|FileRanges { name, length, ranges }| {
+            let Some(mut file) = self.open(name)? else { return Ok(None) };
+            let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
+            if file.metadata().map_err(bad)?.len() != *length {
+                return Ok(None);
             }
-            Err(error) => Err(ArchiveFault::access(name, &error)),
-        }
+            let mut found = Vec::with_capacity(ranges.len());
+            for range in ranges {
+                let length = range.end - range.start;
+                let mut bytes = Vec::new();
+                pages::reserve(&mut bytes, length.min(EXPECTED) as usize);
+                file.seek(SeekFrom::Start(range.start)).map_err(bad)?;
+                (&mut file).take(length).read_to_end(&mut bytes).map_err(bad)?;
+                found.push(Bytes::from(bytes));
+            }
+            Ok(Some(found))
+        });
+        each.collect()
     }
 
     fn is_local(&self) -> bool {

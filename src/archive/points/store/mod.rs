@@ -17,4 +17,4 @@ pub(super) use address::Address;
 pub(super) use conflict_retry::ConflictRetry;
 pub(super) use folder::Folder;
 pub(super) use objects::Objects;
-pub(super) use operations::{ArchiveStore, Found, Lock, Staged, Version, own};
+pub(super) use operations::{ArchiveStore, FileRanges, Found, Lock, Staged, Version, own};

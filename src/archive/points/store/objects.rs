@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,13 +13,16 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use futures::future::join_all;
 use object_store::path::Path;
-use object_store::{Error, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
+use object_store::{
+    Error, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion,
+    coalesce_ranges,
+};
 
 use super::address::Address;
 use super::conflict_retry::{ConflictRetry, RetryPause};
 use super::errors::{fault, is_bucket_missing};
 use super::lock_watch::LockWatch;
-use super::operations::{ArchiveStore, Found, Lock, Staged, Version, aside, own};
+use super::operations::{ArchiveStore, FileRanges, Found, Lock, Staged, Version, aside, own};
 use super::runtime;
 use super::secrets::Secrets;
 
@@ -28,6 +32,8 @@ use crate::clock::{RunningClock, SharedClock, UnixNanos};
 
 /// Pause between two attempts to lock.
 const LOOK: Duration = Duration::from_millis(250);
+/// Ranges of an object with fewer bytes between them are asked together.
+const NEAR: u64 = 32 << 10;
 
 /// A prefix of an object store.
 #[derive(Clone)]
@@ -234,6 +240,16 @@ impl ArchiveStore for Objects {
         names.iter().zip(all).map(|(name, found)| self.there(name, found)).collect()
     }
 
+    fn read_ranges(&self, files: &[FileRanges]) -> Result<Vec<Option<Vec<Bytes>>>, ArchiveFault> {
+        let store = self.opened()?;
+        let paths = files.iter().map(|file| self.path(&file.name)).collect::<Result<Vec<_>, _>>()?;
+        let each = files.iter().cloned().zip(paths);
+        let all = join_all(each.map(|(file, path)| get_ranges(Arc::clone(&store), path, file)));
+        let all = runtime::wait(all).map_err(|error| ArchiveFault::access(&self.url(""), &error))?;
+        let found = files.iter().zip(all).map(|(file, found)| self.there(&file.name, found));
+        found.map(|found| Ok(found?.flatten())).collect()
+    }
+
     fn is_local(&self) -> bool {
         false
     }
@@ -309,6 +325,33 @@ impl ArchiveStore for Objects {
 impl Staged for UnplacedObject {
     fn place(self: Box<Self>, seen: &Version) -> Result<Version, ArchiveFault> {
         self.store.put(&self.name, &self.bytes, seen)
+    }
+}
+
+/// Ranges of an object, neighbours by one request; `None` if the object has another length.
+async fn get_ranges(store: Arc<dyn ObjectStore>, path: Path, file: FileRanges) -> Result<Option<Vec<Bytes>>, Error> {
+    let (path, length) = (&path, file.length);
+    // The error without a reason: another length.
+    let get = |range: Range<u64>| {
+        let store = Arc::clone(&store);
+        async move {
+            let options = GetOptions { range: Some(range.into()), ..GetOptions::default() };
+            let found = match store.get_opts(path, options).await {
+                Ok(found) if found.meta.size == length => found,
+                Ok(_) => return Err(None),
+                // A range beyond the end is an error too.
+                Err(error) => {
+                    let is_same = store.head(path).await.map_err(Some)?.size == length;
+                    return Err(is_same.then_some(error));
+                }
+            };
+            found.bytes().await.map_err(Some)
+        }
+    };
+    match coalesce_ranges(&file.ranges, get, NEAR).await {
+        Ok(found) => Ok(Some(found)),
+        Err(None) => Ok(None),
+        Err(Some(error)) => Err(error),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The operations that an archive's logic needs of its storage.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,6 +36,16 @@ pub(in crate::archive::points) struct Found {
     pub(in crate::archive::points) version: Version,
 }
 
+/// Ranges of a file.
+#[derive(Debug, Clone)]
+pub(in crate::archive::points) struct FileRanges {
+    pub(in crate::archive::points) name: String,
+    /// The file's length.
+    pub(in crate::archive::points) length: u64,
+    /// In order, apart from each other, none of them empty.
+    pub(in crate::archive::points) ranges: Vec<Range<u64>>,
+}
+
 /// A file that is written but not in place yet. It is removed if dropped.
 pub(in crate::archive::points) trait Staged {
     /// Puts the file in place of the state seen there, atomically, and returns its version.
@@ -59,6 +70,10 @@ pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
     fn read_all(&self, names: &[String]) -> Result<Vec<Option<Found>>, ArchiveFault> {
         names.iter().map(|name| self.read(name)).collect()
     }
+
+    /// The bytes of ranges of several files, and little else; concurrently if that is faster. `None` for a file that is
+    /// absent or has another length.
+    fn read_ranges(&self, files: &[FileRanges]) -> Result<Vec<Option<Vec<Bytes>>>, ArchiveFault>;
 
     /// Whether reading a file is cheap: local, not behind a network.
     fn is_local(&self) -> bool;

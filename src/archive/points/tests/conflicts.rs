@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bytes::Bytes;
 use object_store::memory::InMemory;
 
 use super::*;
-use crate::archive::points::store::{ConflictRetry, Lock, Staged, Version};
+use crate::archive::points::store::{ConflictRetry, FileRanges, Lock, Staged, Version};
 use crate::clock::{Clock, ManualClock, UnixMicros};
 
 /// What others do at a name before it is read, or before it is put in place.
@@ -29,6 +30,9 @@ impl ArchiveStore for Meddled {
     fn read(&self, name: &str) -> Result<Option<Found>, ArchiveFault> {
         (self.before_read)(&*self.store, name);
         self.store.read(name)
+    }
+    fn read_ranges(&self, files: &[FileRanges]) -> Result<Vec<Option<Vec<Bytes>>>, ArchiveFault> {
+        self.store.read_ranges(files)
     }
     fn is_local(&self) -> bool {
         self.store.is_local()
@@ -149,7 +153,7 @@ fn a_file_that_goes_between_two_looks_is_no_time_without_rows() {
     let name = part_name(&key(), "1970-01-01");
     let bytes = std::fs::read(archive.path().join(&name)).unwrap();
     let mut announced = KeyLedger::new(&key());
-    let part = LedgerPart::of(&bytes, 2);
+    let part = LedgerPart::of(&bytes.clone().into(), 2);
     announced
         .pending
         .insert("1970-01-01".to_owned(), Pending::new(Some(part), &[window(0, 2)], Some(UnixMicros(AT)), None));

@@ -2,6 +2,7 @@
 
 mod conflicts;
 mod objects;
+mod partial;
 mod reading;
 mod split;
 mod vintages;
@@ -116,7 +117,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
     let mut announced = KeyLedger::parse(&key().name, &old[&ledger]).unwrap();
     for (partition, window) in parts.iter().zip(ask) {
         let bytes = &new[&part_name(&key(), partition)];
-        let part = LedgerPart::of(bytes, 2);
+        let part = LedgerPart::of(&bytes.clone().into(), 2);
         announced
             .pending
             .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));

@@ -191,7 +191,7 @@ fn a_commit_that_stops_anywhere_is_brought_to_an_end_or_taken_back() {
         let mut announced = KeyLedger::parse(&key().name, &old[&ledger]).unwrap();
         for (place, (partition, window)) in parts.iter().zip(ask).enumerate() {
             let name = part_name(&key(), partition);
-            let part = LedgerPart::of(&new[&name], 2);
+            let part = LedgerPart::of(&new[&name].clone().into(), 2);
             announced
                 .pending
                 .insert((*partition).to_owned(), Pending::new(Some(part), &[window], Some(UnixMicros(AT)), None));

@@ -9,13 +9,13 @@ use super::*;
 use crate::clock::UnixMicros;
 use crate::columns::{LEVELS, List, NO_TIME, SPLIT};
 
-const MINUTES: i64 = 31 * 24 * 60;
+pub(super) const MINUTES: i64 = 31 * 24 * 60;
 
 fn query_of(data_type: &str, interval: &str) -> PointsQuery {
     PointsQuery { data_type: data_type.into(), interval: Some(interval.into()), ..query() }
 }
 
-fn key_of(data_type: &str, interval: &str) -> ArchiveKey {
+pub(super) fn key_of(data_type: &str, interval: &str) -> ArchiveKey {
     ArchiveKey::new("https://host", &query_of(data_type, interval)).unwrap()
 }
 
@@ -36,7 +36,7 @@ fn series(data_type: &str, side: Option<&str>, shape: Shape, times: &[i64], colu
 }
 
 /// Rows with every kind of number.
-fn candles(side: Option<&str>, minutes: impl Iterator<Item = i64>) -> Series {
+pub(super) fn candles(side: Option<&str>, minutes: impl Iterator<Item = i64>) -> Series {
     let times: Vec<i64> = minutes.map(|minute| minute * 60 * SECOND).collect();
     let each = |value: &dyn Fn(i64) -> i64| times.iter().map(|time| value(time / SECOND / 60)).collect::<Vec<_>>();
     let floats = |step: i64| Column::Float(times.iter().map(|time| odd(time / SECOND / 60 + step)).collect());
@@ -50,7 +50,7 @@ fn candles(side: Option<&str>, minutes: impl Iterator<Item = i64>) -> Series {
 }
 
 /// Order books of uneven lengths, some without a level.
-fn books(minutes: std::ops::Range<i64>, longest: i64) -> Series {
+pub(super) fn books(minutes: std::ops::Range<i64>, longest: i64) -> Series {
     let times: Vec<i64> = minutes.clone().map(|minute| minute * 60 * SECOND).collect();
     let mut levels = List::default();
     for minute in minutes.clone() {
@@ -69,7 +69,7 @@ fn data(archive: &Archive) -> Vec<Bytes> {
 
 /// Whether the files' values can be put in their places, all together.
 fn are_placed(archive: &Archive, window: Window) -> bool {
-    let open: Option<Vec<_>> = data(archive).iter().map(|bytes| open(bytes, window.into())).collect();
+    let open: Option<Vec<_>> = data(archive).iter().map(|bytes| open(&bytes.clone().into(), window.into())).collect();
     open.is_some_and(|open| open.iter().all(|one| !one.has_cut_lists()) && Placing::default().add(&open))
 }
 
@@ -96,7 +96,7 @@ fn check(archive: &Archive, key: &ArchiveKey, window: Window) -> usize {
     read.iter().map(Series::len).sum()
 }
 
-fn minutes(from: i64, to: i64) -> Window {
+pub(super) fn minutes(from: i64, to: i64) -> Window {
     Window { from: from * 60, to: to * 60 }
 }
 
@@ -210,7 +210,7 @@ fn damage_is_found_in_every_file() {
 }
 
 /// The series of a full read, reduced to the wanted columns.
-fn only(mut series: Vec<Series>, wanted: &[String]) -> Vec<Series> {
+pub(super) fn only(mut series: Vec<Series>, wanted: &[String]) -> Vec<Series> {
     for one in &mut series {
         one.columns.retain(|(name, _)| wanted.iter().any(|wanted| wanted == name));
     }
@@ -273,8 +273,8 @@ fn a_projection_decodes_nothing_else() {
     let expected = only(series.to_vec(), &wanted);
     assert_eq!(part_file::series("a file", damaged.clone(), scan.columns).unwrap(), expected);
     let mut placing = Placing::default();
-    assert!(placing.add(&[open(&damaged, scan).unwrap()]));
+    assert!(placing.add(&[open(&damaged.clone().into(), scan).unwrap()]));
     assert_eq!(placing.finish(), expected);
     assert!(part_file::series("a file", damaged.clone(), None).is_err());
-    assert!(!open(&damaged, window.into()).is_some_and(|open| Placing::default().add(&[open])));
+    assert!(!open(&damaged.clone().into(), window.into()).is_some_and(|open| Placing::default().add(&[open])));
 }

@@ -377,7 +377,7 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     let path = archive.path().join(ledger::name(&key().name));
     // As it was written: no word of since when anything is known.
     let value: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    assert_eq!(value["version"], 3);
+    assert_eq!(value["version"], 4);
     let [format, key_of, source, query, asked] = ["format", "key", "source", "query", "asked"].map(|name| &value[name]);
     let parts: BTreeMap<String, FirstPart> = serde_json::from_value(value["parts"].clone()).unwrap();
     let mut first = First { format, version: 1, key: key_of, source, query, asked, parts, check: String::new() };
@@ -396,7 +396,7 @@ fn a_ledger_of_the_first_version_is_read_and_written_anew() {
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF).unwrap().len(), 2);
     assert_eq!(closes_as_of(&archive, window(0, 2), 2 * HOUR * SECOND_OF - 1), Err(vec![window(1, 2)]));
     key_writer(&archive).commit(&[window(1, 3)], &closes(&[1], 0.25), UnixMicros(AT)).unwrap();
-    assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 3"));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("\"version\": 4"));
     assert_eq!(closes_as_of(&archive, window(0, 2), AT - 1).unwrap()[&1], 1.5);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT).unwrap()[&1], 1.25);
     assert_eq!(closes_as_of(&archive, window(0, 3), AT - 1), Err(vec![window(2, 3)]));
