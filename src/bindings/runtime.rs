@@ -130,7 +130,7 @@ pub(super) fn shutdown(py: Python<'_>) {
 }
 
 /// What a blocked call hears of its future.
-enum Event {
+enum CallEvent {
     Happened(LogRecord),
     Done,
 }
@@ -186,12 +186,12 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
     let (sender, receiver) = mpsc::channel();
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = records.send(Event::Happened(record));
+        let _ = records.send(CallEvent::Happened(record));
     })?;
     let task = listening(listener, task);
     let _task = AbortOnDrop(process.handle.spawn(async move {
         task.await;
-        let _ = sender.send(Event::Done);
+        let _ = sender.send(CallEvent::Done);
     }));
     let receiver = Mutex::new(receiver);
     loop {
@@ -234,7 +234,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     let (sender, mut receiver) = unbounded_channel();
     let records = sender.clone();
     let listener = log::listener(py, move |record| {
-        let _ = records.send(Event::Happened(record));
+        let _ = records.send(CallEvent::Happened(record));
     })?;
     let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
@@ -245,14 +245,14 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
             tokio::task::yield_now().await;
         }
         task.await;
-        let _ = sender.send(Event::Done);
+        let _ = sender.send(CallEvent::Done);
     }));
     let mut end = Some(end);
     loop {
         let received = py.detach(|| {
             let received =
                 process.caller().block_on(async { tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await });
-            if !matches!(received, Ok(Some(Event::Done)))
+            if !matches!(received, Ok(Some(CallEvent::Done)))
                 && let Some(end) = end.take()
             {
                 process.drive_until(end);
@@ -273,10 +273,10 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
 }
 
 /// Attends to what a blocked call heard, or to Ctrl-C; whether it is done.
-fn is_done(py: Python<'_>, received: Result<Event, Silence>) -> PyResult<bool> {
+fn is_done(py: Python<'_>, received: Result<CallEvent, Silence>) -> PyResult<bool> {
     match received {
-        Ok(Event::Done) => return Ok(true),
-        Ok(Event::Happened(record)) => log::emit(py, &record)?,
+        Ok(CallEvent::Done) => return Ok(true),
+        Ok(CallEvent::Happened(record)) => log::emit(py, &record)?,
         Err(Silence::Pause) => py.check_signals()?,
         Err(Silence::Gone) => return Err(gone()),
     }

@@ -8,7 +8,7 @@ use super::names::BodyNames;
 use super::values::RowValues;
 use crate::columns::pages::expect;
 use crate::columns::{self, Column, Raw};
-use crate::protocol::data_type::TIMESTAMP;
+use crate::protocol::field::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
 /// Most columns of one table. Real types have about twenty; without a bound a hostile body could make rows × fields

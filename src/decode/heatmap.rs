@@ -9,7 +9,7 @@ use super::names::BodyNames;
 use super::table::{DecodedTable, Mark, point};
 use crate::columns::pages::{expect, fit, reserve};
 use crate::columns::{Column, FlatSnapshots, Series, Snapshots};
-use crate::protocol::data_type::TIMESTAMP;
+use crate::protocol::field::TIMESTAMP;
 use crate::protocol::{Field, SeriesId};
 
 /// Nested snapshots under construction.

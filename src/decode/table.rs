@@ -7,7 +7,7 @@ use super::json::{FieldName, Reader, Result};
 use super::names::BodyNames;
 use super::row_templates::RowTemplates;
 use crate::columns::{self, Column};
-use crate::protocol::data_type::TIMESTAMP;
+use crate::protocol::field::TIMESTAMP;
 use crate::protocol::{Field, FieldKind, TPO_WRAPPER};
 
 /// Most tables in the pool.

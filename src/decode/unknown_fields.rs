@@ -12,7 +12,8 @@ use super::table::DecodedTable;
 use super::values::is_exact;
 use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{self, Column, List, NO_TIME, RaggedRows, Raw, Series};
-use crate::protocol::data_type::{TIMESTAMP, UNKNOWN_TYPE};
+use crate::protocol::data_type::UNKNOWN_TYPE;
+use crate::protocol::field::TIMESTAMP;
 use crate::protocol::{Field, FieldKind};
 
 type SettledColumns = Vec<(columns::ColumnName, Column)>;

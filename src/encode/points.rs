@@ -6,7 +6,7 @@ use super::number::{double, integer};
 use super::piece::TextPiece;
 use crate::clock::{SECOND, UnixNanos};
 use crate::columns::{Column, ColumnName, LEVELS, List, NO_TIME, RaggedRows, Raw, SPLIT, Series};
-use crate::protocol::data_type::TIMESTAMP;
+use crate::protocol::field::TIMESTAMP;
 use crate::protocol::{DataType, Field, FieldKind, SeriesId, Shape, TPO_WRAPPER};
 
 /// Nanoseconds in a microsecond, the unit of `flat_points` times.

@@ -2,7 +2,8 @@
 //! [`BODY_BOUND`]. The specification bounds points and not bytes, and one deep heatmap point holds as much as a thousand
 //! candles.
 
-use super::data_type::{FieldKind, Shape, TypeSpec};
+use super::data_type::TypeSpec;
+use super::field::{FieldKind, Shape};
 
 /// Bytes that the estimate of one body may reach, decompressed: some of them are under way and decoded at once. A thousand
 /// points are always asked at once, because less costs as much (section 8.2).

@@ -5,7 +5,9 @@
 //! Sources: service.md 2.3 (payloads), 4.1 (selection and capabilities), 5 (tiers), 8.3 (cost, maximum points) and
 //! 8.4 (included depth); supplement 4 (volume profile).
 
+use super::field::{Field, FieldKind, Fold, Shape, TIMESTAMP, field, open};
 use super::group_by::GroupBy;
+use super::panel::{Panel, PanelUnit, Role, panel};
 use super::suggest::closest;
 use super::tier::Tier;
 use super::units::Points;
@@ -59,175 +61,6 @@ pub enum Selection {
     OptionSummary,
     /// Coin (with tokenName); not keyed by exchange.
     Token,
-}
-
-/// Shape of a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shape {
-    /// Single values per point.
-    Table,
-    /// Price levels per snapshot: `bids` and `asks`, or `levels`; flat form `flat_points`.
-    Heatmap,
-    /// Flat triplets of price, buy volume and sell volume.
-    Profile,
-    /// A market profile with nested level objects, under the key [`TPO_WRAPPER`].
-    Tpo,
-}
-
-impl Shape {
-    /// Name of the shape as Python users see it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Table => "table",
-            Self::Heatmap => "heatmap",
-            Self::Profile => "profile",
-            Self::Tpo => "tpo",
-        }
-    }
-}
-
-/// How a type is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// Candles with their volume.
-    Candles,
-    /// An amount of each bucket as bars; both sides on one axis.
-    Bars,
-    /// Lines, by the type's [`Panel`]s.
-    Lines,
-    /// Volume by time and price, in colours.
-    Heatmap,
-    /// Volume by price and side.
-    Profile,
-    /// The time blocks that visited each price of a session.
-    Sessions,
-}
-
-impl Role {
-    /// Name of the role in Python.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Candles => "candles",
-            Self::Bars => "bars",
-            Self::Lines => "lines",
-            Self::Heatmap => "heatmap",
-            Self::Profile => "profile",
-            Self::Sessions => "sessions",
-        }
-    }
-}
-
-/// Unit of the values of a [`Panel`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PanelUnit {
-    /// None, or one that is not known.
-    Unknown,
-    /// That of the market's amounts: coins, contracts, or USD where asked so.
-    Amount,
-    /// Coins.
-    Coin,
-    /// US dollars.
-    Usd,
-    /// Percent.
-    Percent,
-    /// Fractions, shown in percent.
-    Fraction,
-    /// Differences of values in percent.
-    PercentagePoints,
-    /// Places in a ranking: the best is 1.
-    Rank,
-}
-
-impl PanelUnit {
-    /// Name of the unit in Python; the empty text where it is not known.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unknown => "",
-            Self::Amount => "amount",
-            Self::Coin => "coin",
-            Self::Usd => "USD",
-            Self::Percent => "%",
-            Self::Fraction => "fraction",
-            Self::PercentagePoints => "percentage points",
-            Self::Rank => "rank",
-        }
-    }
-}
-
-/// Columns of one quantity, which are drawn on one panel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Panel {
-    /// The quantity, in words.
-    pub quantity: &'static str,
-    /// The columns drawn as lines. Of several in one entry the first that has a value.
-    pub columns: &'static [&'static [&'static str]],
-    /// The columns of the lowest and the highest value in a bucket, drawn as a band.
-    pub band: Option<(&'static str, &'static str)>,
-    /// Unit of the values.
-    pub unit: PanelUnit,
-    /// Whether the first entry's values hold until the next one is published, and are drawn as steps.
-    pub steps: bool,
-}
-
-/// Key under `Point` that holds the payload of a [`Shape::Tpo`] (section 2.3).
-pub const TPO_WRAPPER: &str = "TpoAggregation";
-
-/// Kind of a field, with its value when the service leaves it out (section 2.1 and supplement 2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FieldKind {
-    /// A double; absent means 0.
-    Number,
-    /// As [`Self::Number`], for a price. It is never 0 in all rows: if it is, the field was renamed.
-    Price,
-    /// A double; absent means unknown (NaN).
-    Optional,
-    /// The point's own timestamp; always there.
-    Time,
-    /// A timestamp that may be absent (not-a-time).
-    OptionalTime,
-    /// A string; absent means none.
-    Text,
-    /// A flat list of doubles; absent means empty.
-    List,
-    /// A list of objects of these fields; absent means empty.
-    Rows(&'static [Field]),
-}
-
-/// Rule by which the values of finer buckets make a column of the bucket that they fill (section 2.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fold {
-    /// The first.
-    First,
-    /// The last.
-    Last,
-    /// The least.
-    Least,
-    /// The greatest.
-    Most,
-    /// All of them, added up.
-    Sum,
-}
-
-/// One field of a point payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
-    /// Name on the wire.
-    pub wire: &'static str,
-    /// Name of the column that users see.
-    pub column: &'static str,
-    /// Meaning of its absence.
-    pub kind: FieldKind,
-    /// Whether the specification leaves the kind open: then `kind` is the likeliest one, and any other is kept.
-    pub open: bool,
-    /// How the buckets of a finer interval make it; `None` where they do not.
-    pub fold: Option<Fold>,
-}
-
-impl Field {
-    /// The field with the rule by which finer buckets make it.
-    const fn by(self, fold: Fold) -> Self {
-        Self { fold: Some(fold), ..self }
-    }
 }
 
 /// One row of the table.
@@ -302,18 +135,6 @@ impl TypeSpec {
         self.role == Role::Candles
     }
 }
-
-const fn field(wire: &'static str, column: &'static str, kind: FieldKind) -> Field {
-    Field { wire, column, kind, open: false, fold: None }
-}
-
-/// A field whose kind section 2.3 does not state.
-const fn open(name: &'static str, kind: FieldKind) -> Field {
-    Field { wire: name, column: name, kind, open: true, fold: None }
-}
-
-/// The point's own timestamp.
-pub const TIMESTAMP: Field = field("timestamp", "timestamp", FieldKind::Time);
 
 /// Fields of a point of an unknown type: it may have a timestamp.
 pub const UNKNOWN_TYPE: &[Field] = &[Field { kind: FieldKind::OptionalTime, open: true, ..TIMESTAMP }];
@@ -402,10 +223,6 @@ const TPO: &[Field] = &[
 ];
 
 const LIQUIDATED: &str = "liquidated volume";
-
-const fn panel(quantity: &'static str, columns: &'static [&'static [&'static str]], unit: PanelUnit) -> Panel {
-    Panel { quantity, columns, band: None, unit, steps: false }
-}
 
 const LIQUIDATION_PANELS: &[Panel] = &[panel(LIQUIDATED, &[&["liquidations"]], PanelUnit::Amount)];
 const FUNDING_PANELS: &[Panel] = &[Panel {

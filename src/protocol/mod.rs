@@ -12,10 +12,12 @@ pub mod dump;
 pub mod error_body;
 pub mod excerpt;
 pub mod exchange;
+pub mod field;
 pub mod grid;
 pub mod group_by;
 pub mod identity;
 pub mod interval;
+pub mod panel;
 pub mod query;
 pub mod records;
 pub mod redacted;
@@ -29,17 +31,17 @@ pub mod wire;
 
 pub use analytics::{AnalyticsAnswer, AnalyticsEndpoint};
 pub use block_size::{BlockSizeMisfit, check_block_size, has_block_size};
-pub use data_type::{
-    DataType, Field, FieldKind, Fold, Panel, PanelUnit, RawData, Role, Selection, Shape, TPO_WRAPPER, TypeSpec,
-};
+pub use data_type::{DataType, RawData, Selection, TypeSpec};
 pub use dialect::{Dialect, DialectError, DialectParts};
 pub use discovery::{DiscoveryList, LISTS};
 pub use error_body::ErrorBody;
 pub use excerpt::excerpt;
+pub use field::{Field, FieldKind, Fold, Shape, TPO_WRAPPER};
 pub use grid::BucketGrid;
 pub use group_by::GroupBy;
 pub use identity::{ID_FIELDS, SeriesId};
 pub use interval::Interval;
+pub use panel::{Panel, PanelUnit, Role};
 pub use query::{AnalyticsAsk, AnalyticsQuery, Filters, MarketSort, MarketsQuery, ParamError, PointsQuery};
 pub use records::{MarketListing, MarketsPage, PredictionMarket, Tag, Timestamp, Usage};
 pub use redacted::redacted;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::parts::DialectError;
-use crate::protocol::data_type::{DATA_TYPES, Field, FieldKind, TPO_WRAPPER};
+use crate::protocol::data_type::DATA_TYPES;
 use crate::protocol::exchange::{near_miss, venue};
+use crate::protocol::field::{Field, FieldKind, TPO_WRAPPER};
 use crate::protocol::identity::ID_FIELDS;
 use crate::protocol::stream::CHANNELS;
 
