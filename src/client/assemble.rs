@@ -6,6 +6,7 @@ use crate::clock::{UnixNanos, Window};
 use crate::columns::{NO_TIME, Series, join};
 use crate::decode;
 use crate::decode::settled;
+use crate::protocol::identity::{BUY, SELL};
 use crate::protocol::{SeriesId, TypeSpec};
 
 /// Joins the answers and returns the error of those that failed.
@@ -98,6 +99,6 @@ fn nothing(request: &PointsRequest) -> Vec<Series> {
 
 /// An empty series of each side that a type has.
 fn empty(spec: &TypeSpec, id: &SeriesId) -> Vec<Series> {
-    let sides: &[Option<&str>] = if spec.per_side { &[Some("BUY"), Some("SELL")] } else { &[None] };
+    let sides: &[Option<&str>] = if spec.per_side { &[Some(BUY), Some(SELL)] } else { &[None] };
     sides.iter().map(|side| decode::nothing(SeriesId { side: side.map(str::to_owned), ..id.clone() })).collect()
 }

@@ -464,7 +464,7 @@ pub static DATA_TYPES: [TypeSpec; 12] = [
         amount: "",
         adds_up: false,
         panels: TOKEN_SUPPLY_PANELS,
-        file_bytes: [0.5, 15.0, 69.0],
+        file_bytes: [0.5, 16.5, 72.0],
         made_of: None,
         selection: Selection::Token,
         unique_times: false,

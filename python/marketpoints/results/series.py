@@ -48,7 +48,7 @@ class Series(BucketMethods, frames.SeriesFrames):
         usd: bool | None = None,
         selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
     ) -> None:
-        # The fields of an Asked, not the object: making it would take as long as a small series itself.
+        # The fields of a Provenance, not the object: making it would take as long as a small series itself.
         self._columns = columns
         self._now = now
         self._window = window

@@ -129,7 +129,7 @@ impl Archive {
         let Some(bytes) = bytes else {
             return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
         };
-        // In an object store a sync only checks lengths (`Hold::mend`).
+        // In an object store a sync only checks lengths (`KeyWriter::mend`).
         let work = if self.store.is_local() { "sync" } else { "refresh" };
         match part_file::examine(key, name, bytes) {
             Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {

@@ -23,11 +23,11 @@ const MOST: usize = 1 << 10;
 /// An open file; only its times are read.
 pub(super) struct Open {
     values: ParquetValues,
-    series: Vec<Share>,
+    series: Vec<SeriesRange>,
 }
 
 /// The part of a file that belongs to a series.
-struct Share {
+struct SeriesRange {
     of: PackedSeries,
     /// Its rows of the file that are in the window.
     rows: Range<usize>,
@@ -61,7 +61,7 @@ pub(super) fn open(bytes: &FileBytes, scan: Scan<'_>) -> Option<Open> {
         let own_times = if is_all { mem::take(&mut times) } else { times[rows.clone()].to_vec() };
         let of = of.narrowed(scan.columns);
         let columns = of.columns.iter().map(|(_, names)| leaves(&values, names)).collect::<Option<_>>()?;
-        series.push(Share { times: own_times, is_cut: rows != own, of, rows, columns });
+        series.push(SeriesRange { times: own_times, is_cut: rows != own, of, rows, columns });
     }
     if series.iter().any(|one| one.is_cut) {
         values = ParquetValues::open_by_pages(bytes.clone())?;
@@ -90,13 +90,13 @@ fn leaves(values: &ParquetValues, names: &[String]) -> Option<Vec<Leaf>> {
 
 /// Series that grow file by file.
 #[derive(Default)]
-pub(super) struct Placing {
-    series: Vec<Target>,
+pub(super) struct PreallocatedRead {
+    series: Vec<SeriesBuilder>,
     /// Rows still to come, as far as known.
     to_come: usize,
 }
 
-struct Target {
+struct SeriesBuilder {
     like: PackedSeries,
     kinds: Vec<(ParquetKind, usize)>,
     of: Series,
@@ -114,14 +114,14 @@ enum ColumnBuffer {
 
 /// The capacity that some rows need.
 #[derive(Clone, Copy)]
-struct Room {
+struct Capacity {
     /// Upper bound: for lists that are read in part, the values of all rows of the file.
     most: usize,
     /// Approximate number of values, from which the need of the rows to come is extrapolated.
     likely: usize,
 }
 
-impl Room {
+impl Capacity {
     /// For so many values.
     fn of(values: usize) -> Self {
         Self { most: values, likely: values }
@@ -129,21 +129,21 @@ impl Room {
 }
 
 /// A part of a column, and where its values go.
-struct PlacingTask<'a> {
+struct ReadTask<'a> {
     file: usize,
     values: &'a ParquetValues,
     leaves: &'a [Leaf],
     rows: Range<usize>,
-    out: Out<'a>,
+    out: OutputSlice<'a>,
 }
 
-enum Out<'a> {
+enum OutputSlice<'a> {
     Floats(&'a mut [f64]),
     Integers(&'a mut [i64]),
     Lists { ends: &'a mut [i64], values: &'a mut [f64], found: &'a mut usize },
 }
 
-impl Placing {
+impl PreallocatedRead {
     /// For files of so many rows in all.
     pub(super) fn expecting(rows: usize) -> Self {
         Self { to_come: rows, ..Self::default() }
@@ -162,7 +162,7 @@ impl Placing {
 
     /// The series so far.
     pub(super) fn finish(self) -> Vec<Series> {
-        self.series.into_iter().map(Target::finish).collect()
+        self.series.into_iter().map(SeriesBuilder::finish).collect()
     }
 
     /// Assigns the parts of the files to series: in order of the files, with new series in order of their first
@@ -182,7 +182,7 @@ impl Placing {
                     if self.series.iter().any(|one| identity(&one.of) == identity(&of)) {
                         return None;
                     }
-                    self.series.push(Target::new(like, kinds, of));
+                    self.series.push(SeriesBuilder::new(like, kinds, of));
                     shares.push(Vec::new());
                     self.series.len() - 1
                 };
@@ -201,14 +201,14 @@ impl Placing {
         parallel::share(parallel::threads(size), growing.drain(..), |(column, room)| {
             column.make_room(room.most, (room.likely as f64 * times) as usize);
         });
-        let count = |target: &Target, shares: &Vec<_>| vec![vec![0_usize; shares.len()]; target.columns.len()];
+        let count = |target: &SeriesBuilder, shares: &Vec<_>| vec![vec![0_usize; shares.len()]; target.columns.len()];
         let mut found: Vec<_> = self.series.iter().zip(shares).map(|(target, shares)| count(target, shares)).collect();
         let mut tasks = Vec::new();
         for ((target, shares), found) in self.series.iter_mut().zip(shares).zip(&mut found) {
             target.tasks(files, shares, found, &mut tasks);
         }
         tasks.sort_by_key(|task| task.file); // one file's bytes are still in the caches for the next column
-        let size = tasks.iter().map(PlacingTask::size).sum();
+        let size = tasks.iter().map(ReadTask::size).sum();
         let failed = Mutex::new(false);
         parallel::share(parallel::threads(size), tasks.into_iter(), |task| {
             if task.run().is_err() {
@@ -226,7 +226,7 @@ impl Placing {
     }
 }
 
-impl Target {
+impl SeriesBuilder {
     fn new(like: PackedSeries, kinds: Vec<(ParquetKind, usize)>, of: Series) -> Self {
         let place = |(kind, _): &(ParquetKind, usize)| match kind {
             ParquetKind::Float => ColumnBuffer::Floats(Growing::default()),
@@ -238,10 +238,10 @@ impl Target {
     }
 
     /// Every column, with the capacity it needs for some parts of files.
-    fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, Room)> {
+    fn growing<'a>(&'a mut self, files: &[Open], shares: &[(usize, usize)]) -> Vec<(&'a mut dyn Reserve, Capacity)> {
         let share = |&(file, number): &(usize, usize)| &files[file].series[number];
-        let rows = Room::of(shares.iter().map(|one| share(one).rows.len()).sum());
-        let mut growing: Vec<(&'a mut dyn Reserve, Room)> = vec![(&mut self.times, rows)];
+        let rows = Capacity::of(shares.iter().map(|one| share(one).rows.len()).sum());
+        let mut growing: Vec<(&'a mut dyn Reserve, Capacity)> = vec![(&mut self.times, rows)];
         for (column, place) in self.columns.iter_mut().enumerate() {
             match place {
                 ColumnBuffer::Floats(values) => growing.push((values, rows)),
@@ -253,7 +253,7 @@ impl Target {
                         let (share, all) = (share(one), files[one.0].values.rows().max(1));
                         (share.room_of(column) as f64 * share.rows.len() as f64 / all as f64) as usize
                     });
-                    growing.push((values, Room { most, likely: likely.sum() }));
+                    growing.push((values, Capacity { most, likely: likely.sum() }));
                 }
             }
         }
@@ -266,9 +266,9 @@ impl Target {
         files: &'a [Open],
         shares: &[(usize, usize)],
         found: &'a mut [Vec<usize>],
-        tasks: &mut Vec<PlacingTask<'a>>,
+        tasks: &mut Vec<ReadTask<'a>>,
     ) {
-        let all: Vec<(usize, &Share)> =
+        let all: Vec<(usize, &SeriesRange)> =
             shares.iter().map(|&(file, number)| (file, &files[file].series[number])).collect();
         let rows: usize = all.iter().map(|(_, share)| share.rows.len()).sum();
         let mut room = self.times.room(rows);
@@ -278,21 +278,29 @@ impl Target {
             room = rest;
         }
         for (column, (place, found)) in self.columns.iter_mut().zip(found).enumerate() {
-            let mut task = |file: usize, share: &'a Share, out| {
+            let mut task = |file: usize, share: &'a SeriesRange, out| {
                 let (values, leaves) = (&files[file].values, &share.columns[column][..]);
-                tasks.push(PlacingTask { file, values, leaves, rows: share.rows.clone(), out });
+                tasks.push(ReadTask { file, values, leaves, rows: share.rows.clone(), out });
             };
             match place {
                 ColumnBuffer::Floats(values) => {
                     let mut room = values.room(rows);
                     for &(file, share) in &all {
-                        task(file, share, Out::Floats(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
+                        task(
+                            file,
+                            share,
+                            OutputSlice::Floats(room.split_off_mut(..share.rows.len()).unwrap_or_default()),
+                        );
                     }
                 }
                 ColumnBuffer::Integers(values) => {
                     let mut room = values.room(rows);
                     for &(file, share) in &all {
-                        task(file, share, Out::Integers(room.split_off_mut(..share.rows.len()).unwrap_or_default()));
+                        task(
+                            file,
+                            share,
+                            OutputSlice::Integers(room.split_off_mut(..share.rows.len()).unwrap_or_default()),
+                        );
                     }
                 }
                 ColumnBuffer::Lists(ends, values) => {
@@ -302,7 +310,7 @@ impl Target {
                     for (&(file, share), found) in all.iter().zip(found) {
                         let ends = end_room.split_off_mut(..share.rows.len()).unwrap_or_default();
                         let values = room.split_off_mut(..share.room_of(column)).unwrap_or_default();
-                        task(file, share, Out::Lists { ends, values, found });
+                        task(file, share, OutputSlice::Lists { ends, values, found });
                     }
                 }
             }
@@ -367,7 +375,7 @@ impl<T: Copy + Default + Send> Reserve for Growing<T> {
     }
 }
 
-impl Share {
+impl SeriesRange {
     /// Most values of a column's lists.
     fn room_of(&self, column: usize) -> usize {
         let leaves = &self.columns[column];
@@ -378,26 +386,26 @@ impl Share {
 impl Open {
     /// Whether the number of values in the window is only known after reading, so that no other file can follow before.
     pub(super) fn has_cut_lists(&self) -> bool {
-        let cut = |share: &Share| share.is_cut || self.series.len() > 1;
-        let lists = |share: &Share| share.columns.iter().any(|leaves| leaves[0].kind == ParquetKind::List);
+        let cut = |share: &SeriesRange| share.is_cut || self.series.len() > 1;
+        let lists = |share: &SeriesRange| share.columns.iter().any(|leaves| leaves[0].kind == ParquetKind::List);
         self.series.iter().any(|share| cut(share) && lists(share))
     }
 }
 
-impl PlacingTask<'_> {
+impl ReadTask<'_> {
     fn size(&self) -> usize {
         match &self.out {
-            Out::Integers(values) => values.len(),
-            Out::Floats(values) | Out::Lists { values, .. } => values.len(),
+            OutputSlice::Integers(values) => values.len(),
+            OutputSlice::Floats(values) | OutputSlice::Lists { values, .. } => values.len(),
         }
     }
 
     fn run(self) -> Result<(), String> {
         let Self { values: file, leaves, rows, out, .. } = self;
         match out {
-            Out::Floats(values) => file.floats(&leaves[0], rows, values),
-            Out::Integers(values) => file.integers(&leaves[0], rows, values),
-            Out::Lists { ends, values, found } => {
+            OutputSlice::Floats(values) => file.floats(&leaves[0], rows, values),
+            OutputSlice::Integers(values) => file.integers(&leaves[0], rows, values),
+            OutputSlice::Lists { ends, values, found } => {
                 *found = file.lists(leaves, rows, ends, values)?;
                 Ok(())
             }

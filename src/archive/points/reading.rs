@@ -5,7 +5,7 @@
 use bytes::Bytes;
 
 use super::archive::{AT_ONCE, Archive};
-use super::column_buffers::{Open, Placing, open};
+use super::column_buffers::{Open, PreallocatedRead, open};
 use super::coverage::within;
 use super::fault::ArchiveFault;
 use super::key::ArchiveKey;
@@ -52,7 +52,7 @@ enum FoundFile {
 
 /// The result of the files so far.
 enum PartsRead {
-    Placed(Placing),
+    Placed(PreallocatedRead),
     Joined(Joiner),
 }
 
@@ -89,7 +89,7 @@ impl Archive {
         pages::expect_some_of(all.saturating_mul(DENSE) as usize);
         let asked = ledger.asked();
         let reading = Reading { archive: self, key, ledger, scan, rows, asked: &asked };
-        let (mut made, mut left) = (PartsRead::Placed(Placing::expecting(rows)), &partitions[..]);
+        let (mut made, mut left) = (PartsRead::Placed(PreallocatedRead::expecting(rows)), &partitions[..]);
         while !left.is_empty() {
             let (some, rest) = left.split_at(at_once(ledger, left, most));
             made = made.with(reading.check(some)?, reading)?;

@@ -9,6 +9,7 @@ use super::event::{Event, nanoseconds};
 use crate::clock::UnixNanos;
 use crate::columns::NO_TIME;
 use crate::decode::{LONGEST_ID, TradePoint};
+use crate::protocol::identity::{BUY, SELL};
 
 /// Keys of their values on the wire.
 const TRADE: &str = "trade";
@@ -148,8 +149,8 @@ impl TradeTable {
             self.markets.len() - 1
         });
         let side = match word("side") {
-            "BUY" => 1,
-            "SELL" => -1,
+            BUY => 1,
+            SELL => -1,
             _ => 0,
         };
         let place = self.all.len() as u32;

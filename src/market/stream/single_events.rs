@@ -6,7 +6,7 @@ use super::subscription::{StreamEvent, Subscription, each_trade, stretch};
 use crate::clock::UnixNanos;
 use crate::market::query::error::MarketError;
 use crate::market::raw::{LiquidationFeed, Source, Ticker, TickerFeed, TickerField, Trade};
-use crate::market::subjects::trades::candles::{BUY, SELL};
+use crate::protocol::identity::{BUY, SELL};
 use crate::protocol::stream::Payload;
 
 /// Makes identifiers of events: nanosecond, place of the market, and place among the events of that nanosecond. So an event

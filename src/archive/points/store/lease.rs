@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(10);
 
 /// The content of a lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Note {
+struct LeaseRecord {
     format: String,
     /// Its holder; `None` if it was released.
     holder: Option<String>,
@@ -47,7 +47,7 @@ pub(super) struct Lease {
     end: Option<oneshot::Sender<mpsc::Sender<()>>>,
 }
 
-impl Note {
+impl LeaseRecord {
     fn bytes(&self) -> Bytes {
         Bytes::from(serde_json::to_vec(self).unwrap_or_default()) // strings and numbers only, so this cannot fail
     }
@@ -65,7 +65,7 @@ impl Objects {
         let name = own(&format!("lock/{lock}.json"));
         // From the operating system: a generator in the process would give forked children the same numbers.
         let name_of_holder = getrandom::u64().map_err(|error| ArchiveFault::access(&self.url(&name), &error))?;
-        let mut ours = Note {
+        let mut ours = LeaseRecord {
             format: FORMAT.to_owned(),
             holder: Some(format!("{name_of_holder:016x}")),
             beat: 0,
@@ -74,7 +74,7 @@ impl Objects {
         let seen = match self.read(&name)? {
             None => Version::Absent,
             Some(Found { bytes, version }) => {
-                let note = Note::parse(&bytes);
+                let note = LeaseRecord::parse(&bytes);
                 if note.holder.is_some() && !self.is_over(lock, &version, note.lease_ms) {
                     return Ok(None);
                 }
@@ -108,7 +108,7 @@ impl Objects {
         }
     }
 
-    fn keep(&self, name: &str, note: Note, version: UpdateVersion) -> Result<Lease, ArchiveFault> {
+    fn keep(&self, name: &str, note: LeaseRecord, version: UpdateVersion) -> Result<Lease, ArchiveFault> {
         let (end, ended) = oneshot::channel();
         let (store, path, owner) = (self.opened()?, self.path(name)?, note.holder.clone());
         let renewal = Renewal { store, path, note, owner, version };
@@ -122,7 +122,7 @@ impl Objects {
 struct Renewal {
     store: Arc<dyn ObjectStore>,
     path: Path,
-    note: Note,
+    note: LeaseRecord,
     /// The holder's name, also when the lock is being released.
     owner: Option<String>,
     version: UpdateVersion,
@@ -168,7 +168,7 @@ impl Renewal {
                     let version =
                         UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
                     let Ok(bytes) = found.bytes().await else { return true };
-                    let there = Note::parse(&bytes);
+                    let there = LeaseRecord::parse(&bytes);
                     if there != self.note && (there.holder.is_none() || there.holder != self.owner) {
                         return false;
                     }

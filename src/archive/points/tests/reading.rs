@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::super::column_buffers::{Placing, open};
+use super::super::column_buffers::{PreallocatedRead, open};
 use super::super::part_file;
 use super::super::rows::joined;
 use super::*;
@@ -70,7 +70,7 @@ fn data(archive: &Archive) -> Vec<Bytes> {
 /// Whether the files' values can be put in their places, all together.
 fn are_placed(archive: &Archive, window: Window) -> bool {
     let open: Option<Vec<_>> = data(archive).iter().map(|bytes| open(&bytes.clone().into(), window.into())).collect();
-    open.is_some_and(|open| open.iter().all(|one| !one.has_cut_lists()) && Placing::default().add(&open))
+    open.is_some_and(|open| open.iter().all(|one| !one.has_cut_lists()) && PreallocatedRead::default().add(&open))
 }
 
 /// Compares a window with what the files' series are when they are joined.
@@ -272,9 +272,9 @@ fn a_projection_decodes_nothing_else() {
     let scan = Scan { window, columns: Some(&wanted) };
     let expected = only(series.to_vec(), &wanted);
     assert_eq!(part_file::series("a file", damaged.clone(), scan.columns).unwrap(), expected);
-    let mut placing = Placing::default();
+    let mut placing = PreallocatedRead::default();
     assert!(placing.add(&[open(&damaged.clone().into(), scan).unwrap()]));
     assert_eq!(placing.finish(), expected);
     assert!(part_file::series("a file", damaged.clone(), None).is_err());
-    assert!(!open(&damaged.clone().into(), window.into()).is_some_and(|open| Placing::default().add(&[open])));
+    assert!(!open(&damaged.clone().into(), window.into()).is_some_and(|open| PreallocatedRead::default().add(&[open])));
 }

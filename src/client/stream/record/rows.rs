@@ -9,6 +9,7 @@ use super::row_prefix::RowPrefix;
 use crate::client::stream::event::Event;
 use crate::clock::UnixNanos;
 use crate::protocol::dump;
+use crate::protocol::identity::{BUY, SELL};
 use crate::protocol::stream::ChannelKind;
 
 const TRADE_HEADER: &str = "exchange,symbol,timestamp,local_timestamp,price,amount,side,id\n";
@@ -104,8 +105,8 @@ impl<'a> RecordedRow<'a> {
             RecordedDump::Trades | RecordedDump::Liquidations => RowPayload::Trade {
                 id: event.id().filter(|id| is_plain(id)).unwrap_or_default(),
                 side: match event.series.get("side").and_then(Value::as_str)? {
-                    "BUY" => "buy",
-                    "SELL" => "sell",
+                    BUY => "buy",
+                    SELL => "sell",
                     _ => return None,
                 },
                 price: value("price")?,

@@ -9,12 +9,8 @@ use crate::market::query::error::MarketError;
 use crate::market::query::usd::{Converter, NoRate};
 use crate::market::query::window::Buckets;
 use crate::market::raw::{Bar, SourceError, TradeFeed};
+use crate::protocol::identity::{BUY, SELL};
 use crate::protocol::{Interval, SeriesId, Shape};
-
-/// Name of the side that buys, and of a series of it.
-pub(in crate::market) const BUY: &str = "BUY";
-/// Name of the side that sells.
-pub(in crate::market) const SELL: &str = "SELL";
 
 /// Bars of a candle series: one per bucket, ascending. A filled bucket has no first and last trade.
 pub(in crate::market) type Bars = Vec<Bar>;
