@@ -166,7 +166,7 @@ def test_d3_08_the_days_weight_is_refused_with_the_time_of_the_next(tmp_path):
             record = file.read_text().split("\n")[0]
             assert '"spent_today":1,' in record
             record = record.replace('"spent_today":1,', '"spent_today":1000,')
-            file.write_text(f"{record}\n{xxhash.xxh3_128_hexdigest(record)}")
+            file.write_text(f"{record}\n{xxhash.xxh3_128_hexdigest(record.encode())}")
             with pytest.raises(mp.RateLimitError, match="00:00 UTC") as caught:
                 client.candles("UPBIT", "X", "1m", period=60)
         now = dt.datetime.now(dt.timezone.utc)
