@@ -9,7 +9,12 @@ from typing import Any
 
 import griffe
 
-MODULES = {"SeriesMethods": "series", "DiscoveryMethods": "discovery", "AnalyticsMethods": "analytics"}
+MODULES = {
+    "SeriesMethods": "series",
+    "DiscoveryMethods": "discovery",
+    "AnalyticsMethods": "analytics",
+    "StreamMethods": "streaming",
+}
 ROLE = re.compile(r":(?:class|meth|func|attr|mod|data|exc):`(~?)([^`]+)`")
 
 
