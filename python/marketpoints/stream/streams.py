@@ -171,7 +171,10 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
 
 
 class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
-    """Like :class:`Stream`, for asyncio; made by the :meth:`~Client.stream` of an :class:`AsyncClient`. Cancelling a wait loses no event."""
+    """Like :class:`Stream`, for asyncio; made by the :meth:`~Client.stream` of an :class:`AsyncClient`.
+
+    Cancelling a wait loses no event.
+    """
 
     async def open(self) -> "AsyncStream":
         """Connects, authenticates and subscribes; iterating does it too. Raises as :meth:`Stream.open`."""
