@@ -42,6 +42,7 @@ pub use lines_file::LinesFile;
 pub(crate) use parquet_read::read_content_hash;
 pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};
 pub use parquet_write::{ParquetWriter, write_parquet};
+pub(crate) use points::checksum::xxh3;
 pub use regular_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
 #[cfg(feature = "service")]
 pub(crate) use state_file::open_own;

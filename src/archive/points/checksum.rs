@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use twox_hash::XxHash3_128;
 
 /// The XXH3 of a file, 128 bits in hexadecimal digits: ten times as fast as SHA-256; detects damage, not forgery.
-pub(super) fn xxh3(bytes: &[u8]) -> String {
+pub(crate) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", XxHash3_128::oneshot(bytes))
 }
 

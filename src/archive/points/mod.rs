@@ -35,7 +35,7 @@
 mod archive;
 mod archive_info;
 mod as_of;
-mod checksum;
+pub(super) mod checksum;
 mod column_buffers;
 mod commit;
 mod compact;

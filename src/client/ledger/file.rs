@@ -8,10 +8,9 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use twox_hash::XxHash3_128;
 
 use super::lock::lock;
-use crate::archive::{is_foreign, is_same_file, open_own_to_write};
+use crate::archive::{is_foreign, is_same_file, open_own_to_write, xxh3};
 use crate::budget::Account;
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 
@@ -61,7 +60,7 @@ impl LedgerRecord {
     fn parse(text: &[u8]) -> Option<Self> {
         let (json, rest) = text.split_at_checked(text.iter().position(|byte| *byte == b'\n')?)?;
         let known = rest.strip_prefix(b"\n")?.trim_ascii_end();
-        if known != checksum(json).as_bytes() {
+        if known != xxh3(json).as_bytes() {
             return None;
         }
         serde_json::from_slice(json).ok()
@@ -69,15 +68,11 @@ impl LedgerRecord {
 
     fn text(&self) -> io::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(self)?;
-        let checksum = checksum(&text);
+        let checksum = xxh3(&text);
         text.push(b'\n');
         text.extend_from_slice(checksum.as_bytes());
         Ok(text)
     }
-}
-
-fn checksum(json: &[u8]) -> String {
-    format!("{:032x}", XxHash3_128::oneshot(json))
 }
 
 /// Holds the lock of a file until dropped.
