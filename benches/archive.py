@@ -23,6 +23,8 @@ NOW = 1_790_000_000
 DAY = 86_400
 END = NOW // DAY * DAY
 MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1m")
+#: Reads of each, in turn: a neighbour of this machine slows some of them by a third.
+RUNS = 21
 OURS, POLARS = "archive.read", "polars.read_parquet"
 #: Wire type and further arguments of each type that is read.
 READ = {
@@ -83,7 +85,7 @@ def measure(folder: str) -> None:
 
         series = ours()[0]
         rivals = {OURS: ours, POLARS: theirs}
-        seconds = paired(rivals)
+        seconds = paired(rivals, RUNS)
         efforts = paired_seconds({rival: lambda work=work: effort(work) for rival, work in rivals.items()})
         took, other = seconds[OURS], seconds[POLARS]
         day = clock(lambda ours=ours: ours(start=END - DAY, end=END))
@@ -101,7 +103,7 @@ def measure(folder: str) -> None:
                 OURS: lambda ours=ours: ours(columns="close"),
                 POLARS: lambda paths=paths: polars.read_parquet(paths, columns=["time", "close"]),
             }
-            seconds = paired(one)
+            seconds = paired(one, RUNS)
             took, other = seconds[OURS], seconds[POLARS]
             print(f"    of one column {took * 1e3:,.1f} ms; polars {other * 1e3:,.1f} ms: {took / other:.2f} of it")
 

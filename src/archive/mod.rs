@@ -23,6 +23,7 @@ mod atomic_file;
 mod error;
 mod file_bytes;
 mod lines_file;
+mod parquet_pages;
 mod parquet_ranges;
 mod parquet_read;
 mod parquet_values;

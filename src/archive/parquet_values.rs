@@ -2,19 +2,23 @@
 //! numbers, times and lists of doubles as this package writes them; other files are read as tables (`parquet_read`).
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Encoding, LogicalType, TimeUnit, Type as Physical};
-use parquet::column::page::Page;
-use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::column::page::{Page, PageReader};
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use parquet::file::reader::{FileReader, Length, SerializedFileReader};
-use parquet::file::serialized_reader::ReadOptionsBuilder;
+use parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData,
+};
+use parquet::file::reader::Length;
 use parquet::schema::types::ColumnDescriptor;
+use zerocopy::IntoBytes;
 
 use super::arrow_table::{ELEMENT, LIST};
 use super::file_bytes::FileBytes;
+use super::parquet_pages::ColumnPages;
 use super::parquet_read::{Parquet, guarded, pairs};
 use super::table::Metadata;
 use crate::columns::NO_TIME;
@@ -46,38 +50,44 @@ pub(super) struct Leaf {
 
 /// A file's columns.
 pub(super) struct ParquetValues {
-    file: SerializedFileReader<FileBytes>,
+    bytes: Arc<FileBytes>,
+    footer: ParquetMetaData,
 }
 
 impl ParquetValues {
     /// The columns of a file's bytes; `None` if the file is damaged, or claims more than such a file can hold.
     pub(super) fn open(bytes: FileBytes) -> Option<Self> {
         let most = usize::try_from(bytes.len()).ok()?.saturating_mul(MOST_A_BYTE);
-        let file = guarded(|| SerializedFileReader::new(bytes)).ok()?;
-        let groups = file.metadata().row_groups().iter();
+        let values = Self::open_with(bytes, PageIndexPolicy::Skip)?;
+        let groups = values.footer.row_groups().iter();
         let claimed = groups.flat_map(|group| group.columns().iter().map(ColumnChunkMetaData::num_values));
-        let claimed = claimed.chain([file.metadata().file_metadata().num_rows()]);
+        let claimed = claimed.chain([values.footer.file_metadata().num_rows()]);
         let each = claimed.map(|values| usize::try_from(values).ok()).collect::<Option<Vec<_>>>()?;
-        each.iter().all(|values| *values <= most).then_some(Self { file })
+        each.iter().all(|values| *values <= most).then_some(values)
     }
 
     /// The same with the page index, so that pages can be skipped.
     pub(super) fn open_by_pages(bytes: FileBytes) -> Option<Self> {
-        let options = ReadOptionsBuilder::new().with_page_index().build();
-        Some(Self { file: guarded(|| SerializedFileReader::new_with_options(bytes, options)).ok()? })
+        Self::open_with(bytes, PageIndexPolicy::Optional)
+    }
+
+    fn open_with(bytes: FileBytes, pages: PageIndexPolicy) -> Option<Self> {
+        let reader = ParquetMetaDataReader::new().with_page_index_policy(pages);
+        let footer = guarded(|| reader.parse_and_finish(&bytes)).ok()?;
+        Some(Self { bytes: Arc::new(bytes), footer })
     }
 
     pub(super) fn metadata(&self) -> Metadata {
-        pairs(self.file.metadata())
+        pairs(&self.footer)
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.file.metadata().file_metadata().num_rows() as usize
+        self.footer.file_metadata().num_rows() as usize
     }
 
     /// The column of that name; `None` if there is none, or its type is not supported here.
     pub(super) fn leaf(&self, name: &str) -> Option<Leaf> {
-        let schema = self.file.metadata().file_metadata().schema_descr();
+        let schema = self.footer.file_metadata().schema_descr();
         let place = (0..schema.num_columns()).find(|&place| schema.column(place).path().parts()[0] == name)?;
         let column = schema.column(place);
         let kind = kind(&column)?;
@@ -86,7 +96,7 @@ impl ParquetValues {
         {
             return None;
         }
-        let values = self.file.metadata().row_groups().iter().map(|group| group.column(place).num_values() as usize);
+        let values = self.footer.row_groups().iter().map(|group| group.column(place).num_values() as usize);
         Some(Leaf { place, depth: column.max_def_level(), kind, values: values.sum() })
     }
 
@@ -126,15 +136,15 @@ impl ParquetValues {
             let mut encodings = group.column(leaf.place).encodings();
             encodings.all(|encoding| matches!(encoding, Encoding::PLAIN | Encoding::RLE))
         };
-        leaf.depth == 0 && leaf.kind == ParquetKind::Float && self.file.metadata().row_groups().iter().all(plain)
+        leaf.depth == 0 && leaf.kind == ParquetKind::Float && self.footer.row_groups().iter().all(plain)
     }
 
-    /// Some rows of such a column, copied page by page.
+    /// Some rows of such a column, decompressed page by page to where they belong.
     fn plain(&self, leaf: &Leaf, rows: Range<usize>, out: &mut [f64]) -> Parquet<()> {
-        const WIDTH: usize = size_of::<f64>();
-        let mut out = out;
+        let (mut out, mut scratch) = (out, Vec::new());
         for (group, rows) in self.groups(rows) {
-            let mut pages = self.file.get_row_group(group)?.get_column_page_reader(leaf.place)?;
+            let mut pages = self.pages(group, leaf)?;
+            let all = self.footer.row_group(group).num_rows() as usize;
             let mut first = 0; // the first row of the next page
             while first < rows.end {
                 let known = pages.peek_next_page()?.and_then(|page| page.num_rows.or(page.num_levels)); // one per value
@@ -143,19 +153,25 @@ impl ParquetValues {
                     first += count;
                     continue;
                 }
-                let Some(Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. }) = pages.get_next_page()?
+                let Some(Page::DataPage { buf, num_values, encoding: Encoding::PLAIN, .. }) = pages.next_stored()?
                 else {
                     return Err(misfit());
                 };
                 let end = first + num_values as usize;
-                if end == first || buf.len() != num_values as usize * WIDTH {
+                if end == first || end > all {
                     return Err(misfit());
                 }
                 let wanted = rows.start.clamp(first, end)..rows.end.min(end);
                 let (place, rest) = out.split_at_mut_checked(wanted.len()).ok_or_else(misfit)?;
-                let (values, _) = buf[(wanted.start - first) * WIDTH..].as_chunks::<WIDTH>();
-                for (to, value) in place.iter_mut().zip(values) {
-                    *to = f64::from_le_bytes(*value);
+                if place.len() == end - first {
+                    pages.decompress_into(&buf, place.as_mut_bytes())?;
+                } else {
+                    scratch.resize(end - first, 0.0);
+                    pages.decompress_into(&buf, scratch.as_mut_bytes())?;
+                    place.copy_from_slice(&scratch[wanted.start - first..wanted.end - first]);
+                }
+                for value in place {
+                    *value = f64::from_bits(u64::from_le(value.to_bits()));
                 }
                 (out, first) = (rest, end);
             }
@@ -203,7 +219,7 @@ impl ParquetValues {
         for (group, rows) in self.groups(rows) {
             let columns = leaves.iter().map(|leaf| self.column::<DoubleType>(group, leaf, rows.start));
             let mut columns = columns.collect::<Parquet<Vec<_>>>()?;
-            let whole = self.file.metadata().row_group(group);
+            let whole = self.footer.row_group(group);
             let values = leaves.first().map_or(0, |leaf| whole.column(leaf.place).num_values());
             let at_once = (STRIPE as i64).saturating_mul(whole.num_rows()) / values.max(1);
             let (at_once, mut left) = (at_once.max(1) as usize, rows.len());
@@ -234,7 +250,7 @@ impl ParquetValues {
     /// The row groups that contain some rows, and which rows of each.
     fn groups(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut start = 0;
-        self.file.metadata().row_groups().iter().enumerate().filter_map(move |(group, about)| {
+        self.footer.row_groups().iter().enumerate().filter_map(move |(group, about)| {
             let own = start..start + about.num_rows() as usize;
             start = own.end;
             let within = rows.start.max(own.start)..rows.end.min(own.end);
@@ -244,9 +260,13 @@ impl ParquetValues {
 
     /// A column of a row group, from one of its rows on.
     fn column<T: DataType>(&self, group: usize, leaf: &Leaf, from: usize) -> Parquet<ColumnReaderImpl<T>> {
-        let group = self.file.get_row_group(group)?;
-        let mut column = get_typed_column_reader::<T>(group.get_column_reader(leaf.place)?);
+        let about = self.footer.row_group(group).column(leaf.place).column_descr_ptr();
+        let mut column = ColumnReaderImpl::new(about, Box::new(self.pages(group, leaf)?));
         if column.skip_records(from)? == from { Ok(column) } else { Err(misfit()) }
+    }
+
+    fn pages(&self, group: usize, leaf: &Leaf) -> Parquet<ColumnPages> {
+        ColumnPages::open(&self.bytes, &self.footer, group, leaf.place)
     }
 }
 
@@ -379,7 +399,7 @@ mod tests {
         let (numbers, levels) = read(&whole, 0..ROWS);
         let (numbers, levels) = (numbers.unwrap(), levels.unwrap());
         let values = ParquetValues::open_by_pages(file(&whole)).unwrap();
-        let index = values.file.metadata().page_index_for_row_group(0);
+        let index = values.footer.page_index_for_row_group(0);
         for (column, (name, width)) in [("number", 1), ("list", 4)].into_iter().enumerate() {
             let pages = index.page_locations(column).unwrap();
             assert!(pages.len() > 2, "{name}");
@@ -403,7 +423,7 @@ mod tests {
         let one = |column: Column| {
             let bytes = parquet_bytes(&vec![("a".to_owned(), column)], &vec![]).unwrap();
             let values = ParquetValues::open(file(&bytes)).unwrap();
-            values.file.metadata().row_group(0).column(0).dictionary_page_offset().is_some()
+            values.footer.row_group(0).column(0).dictionary_page_offset().is_some()
         };
         let (same, other): (Vec<f64>, Vec<f64>) = (0..1_000).map(|row| (f64::from(row % 100), f64::from(row))).unzip();
         assert!(one(Column::Float(same.clone())) && one(list(same)));

@@ -3,7 +3,7 @@
 use super::error::{ClientError, ErrorKind, Partial};
 use super::request::PointsRequest;
 use crate::clock::{UnixNanos, Window};
-use crate::columns::{NO_TIME, Series, join};
+use crate::columns::{NO_TIME, Series, join, times_ascend};
 use crate::decode;
 use crate::decode::settled;
 use crate::protocol::identity::{BUY, SELL};
@@ -63,7 +63,13 @@ fn keep_window(series: &mut Series, window: Window) {
     let window = window.nanos();
     // Rows without a time are kept: they cannot be known to be outside.
     let wanted = |time: &i64| window.contains(&UnixNanos(*time)) || *time == NO_TIME;
-    if series.timestamps.iter().all(wanted) {
+    let times = &series.timestamps;
+    let all = if times_ascend(times) {
+        times.first().into_iter().chain(times.last()).all(wanted)
+    } else {
+        times.iter().all(wanted)
+    };
+    if all {
         return;
     }
     let rows: Vec<usize> = (0..series.len()).filter(|&row| wanted(&series.timestamps[row])).collect();

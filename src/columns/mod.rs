@@ -37,8 +37,8 @@ mod series;
 mod snapshots;
 mod text;
 
-pub(crate) use arrange::Joiner;
 pub use arrange::{Conflict, Contradiction, arrange, join};
+pub(crate) use arrange::{Joiner, times_ascend};
 pub use asof::{copy_of_ascending, gather, latest_known, latest_values};
 pub use buckets::RowBuckets;
 pub use column::{Column, ColumnName, List, NO_TIME, RaggedRows};

@@ -12,7 +12,7 @@ use super::scan::Scan;
 use crate::archive::file_bytes::FileBytes;
 use crate::archive::parquet_values::{Leaf, ParquetKind, ParquetValues};
 use crate::clock::UnixNanos;
-use crate::columns::{Column, Growing, List, Series, parallel};
+use crate::columns::{Column, Growing, List, Series, parallel, times_ascend};
 use crate::protocol::{SeriesId, Shape};
 
 /// Most series of a file that is read this way: for each, the pages at its edges are read separately.
@@ -71,11 +71,11 @@ pub(super) fn open(bytes: &FileBytes, scan: Scan<'_>) -> Option<Open> {
 
 /// The rows whose times are in a window; `None` if they are not contiguous.
 fn within(times: &[i64], window: &Range<UnixNanos>) -> Option<Range<usize>> {
-    let is_within = |time: &i64| window.contains(&UnixNanos(*time));
-    // Counted without an early exit, so that the loop can be vectorised.
-    if times.iter().map(|time| usize::from(is_within(time))).sum::<usize>() == times.len() {
-        return Some(0..times.len());
+    if times_ascend(times) {
+        let first = times.partition_point(|time| UnixNanos(*time) < window.start);
+        return Some(first..first + times[first..].partition_point(|time| UnixNanos(*time) < window.end));
     }
+    let is_within = |time: &i64| window.contains(&UnixNanos(*time));
     let first = times.iter().position(is_within).unwrap_or(times.len());
     let rows = first..first + times[first..].iter().take_while(|time| is_within(time)).count();
     (!times[rows.end..].iter().any(is_within)).then_some(rows)
