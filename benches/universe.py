@@ -3,7 +3,7 @@
 A run spends what the tier advanced allows: a bucket of 1,500, then 750 a minute. Nothing can be faster than (weight -
 burst) / rate from the first request on; the lines tell by how much it was slower. The demo market lacks the symbols, so
 that the service answers with nothing at no cost of its own. Processes share the budget by a file, and by a Redis where
-there is a ``redis-server``.
+there is a ``redis-server``; so do the workers of a Dask cluster of processes.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,30 @@ folder, url, key = sys.argv[1:]
 with mp.Client(key, url, tier="advanced", archive_source="twin", clock=lambda: {now}, check_symbols=False) as client:
     report = mp.Archive(folder).sync_all(client, {universe!r}, progress=lambda done, total: print(done, flush=True))
 assert report, report
+"""
+
+#: A cluster on this machine; a worker is killed whenever one of the given numbers of requests is done.
+ON_DASK = """
+import os, signal, sys
+import distributed
+import marketpoints as mp
+
+folder, workers, *ends = sys.argv[1:]
+ends = {int(end) for end in ends}
+
+def progress(done, total):
+    if any(end <= done for end in ends):
+        ends.remove(min(ends))
+        victims = [one.process.pid for one in cluster.workers.values() if one.process and one.process.pid]
+        os.kill(victims[len(ends) % len(victims)], signal.SIGKILL)
+        print("killed", flush=True)
+
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=int(workers), threads_per_worker=1, dashboard_address=None)
+    with cluster, distributed.Client(cluster):
+        settings = {"tier": "advanced", "archive_source": "twin", "check_symbols": False}
+        report = mp.dask.sync(RUN, folder, progress=progress, **settings)
+        assert report, report
 """
 
 
@@ -86,14 +111,20 @@ def redis() -> Iterator[str]:
             server.kill()
 
 
+@contextmanager
+def service(place: str, budget: str | None) -> Iterator[tuple[mp.LocalService, dict[str, str]]]:
+    """The service, and the environment of those who share one budget."""
+    with mp.LocalService(now=NOW, strict_symbols=False) as running:
+        environment = {**os.environ, "MARKETPOINTS_CACHE_DIR": str(Path(place) / "cache")}
+        yield running, environment | {"MARKETPOINTS_BUDGET": budget or "machine"}
+
+
 def ran(processes: int, kills: int = 0, budget: str | None = None) -> str:
     """Processes that keep one universe with one key; so many of them are killed, and others take their place."""
     chance = random.Random(processes)
-    with tempfile.TemporaryDirectory() as place, mp.LocalService(now=NOW, strict_symbols=False) as service:
+    with tempfile.TemporaryDirectory() as place, service(place, budget) as (asked, environment):
         code = CHILD.format(now=NOW, universe=RUN)
-        command = [sys.executable, "-c", code, str(Path(place) / "archive"), service.url, service.keys["advanced"]]
-        environment = {**os.environ, "MARKETPOINTS_CACHE_DIR": str(Path(place) / "cache")}
-        environment |= {"MARKETPOINTS_BUDGET": budget or "machine"}
+        command = [sys.executable, "-c", code, str(Path(place) / "archive"), asked.url, asked.keys["advanced"]]
 
         def start() -> subprocess.Popen[str]:
             return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
@@ -112,8 +143,29 @@ def ran(processes: int, kills: int = 0, budget: str | None = None) -> str:
         for child in children:
             child.communicate(timeout=300)
             assert child.returncode == 0
-        asked = [one for one in service.requests if one.path == "/v1/points"]
-        spent, refused = service.spent, sum(one.status == 429 for one in asked)
+        return row(asked, str(processes), killed, budget)
+
+
+def ran_on_dask(workers: int, kills: int, budget: str | None) -> str:
+    """The same on the workers of a Dask cluster; so many of them are killed, and the cluster starts others."""
+    chance = random.Random(workers)
+    ends = [str(chance.randint(1, SERIES - workers)) for _ in range(kills)]
+    with tempfile.TemporaryDirectory() as place, service(place, budget) as (asked, environment):
+        environment |= {
+            "MARKETPOINTS_API_KEY": asked.keys["advanced"],
+            "MARKETPOINTS_BASE_URL": asked.url,
+            "MARKETPOINTS_CLOCK_OFFSET": str(NOW - time.time()),
+        }
+        code = f"RUN = {RUN!r}\n{ON_DASK}"
+        command = [sys.executable, "-c", code, str(Path(place) / "archive"), str(workers), *ends]
+        output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+        return row(asked, f"{workers} of Dask", output.stdout.count("killed"), budget)
+
+
+def row(service: mp.LocalService, processes: str, killed: int, budget: str | None) -> str:
+    """A line of the table: what the service was asked, and when."""
+    asked = [one for one in service.requests if one.path == "/v1/points"]
+    spent, refused = service.spent, sum(one.status == 429 for one in asked)
     paid = [one for one in asked if one.weight]
     first, last = (one.time.astype("int64") / 1e9 for one in (paid[0], paid[-1]))
     tier = mp.TIERS["advanced"]
@@ -144,6 +196,7 @@ def main() -> None:
     if shutil.which("redis-server"):
         with redis() as budget:
             lines += [ran(processes, kills, budget) for processes, kills in ((4, 0), (16, 0), (16, 12))]
+            lines += [ran_on_dask(workers, kills, budget) for workers, kills in ((1, 0), (4, 0), (16, 0), (4, 3))]
     if parser.parse_args().write:
         write(PAGE, "universe measured", lines)
 

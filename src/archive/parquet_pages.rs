@@ -123,7 +123,56 @@ fn unexpected_length() -> ParquetError {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+    use parquet::arrow::ArrowWriter;
+    use parquet::basic::ZstdLevel;
+    use parquet::file::metadata::ParquetMetaDataReader;
+    use parquet::file::properties::{WriterProperties, WriterVersion};
+
     use super::*;
+
+    /// A file of one column, several pages long.
+    fn file(values: &[f64], compression: Compression, version: WriterVersion) -> (Arc<FileBytes>, ParquetMetaData) {
+        let batch = RecordBatch::try_from_iter([("a", Arc::new(Float64Array::from(values.to_vec())) as ArrayRef)]);
+        let properties = WriterProperties::builder().set_compression(compression).set_writer_version(version);
+        let properties =
+            properties.set_dictionary_enabled(false).set_data_page_size_limit(4_096).set_write_batch_size(64);
+        let batch = batch.unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build())).unwrap();
+        writer.write(&batch).unwrap();
+        let bytes = Bytes::from(writer.into_inner().unwrap());
+        let footer = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
+        (Arc::new(bytes.into()), footer)
+    }
+
+    #[test]
+    fn pages_hold_the_same_compressed_or_not() {
+        let values: Vec<f64> = (0..3_000).map(|row| f64::from(row % 97) / 8.0).collect();
+        let expected: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        for compression in [Compression::UNCOMPRESSED, Compression::ZSTD(ZstdLevel::default())] {
+            let (bytes, footer) = file(&values, compression, WriterVersion::PARQUET_1_0);
+            let (mut read, mut placed) = (Vec::new(), Vec::new());
+            for page in ColumnPages::open(&bytes, &footer, 0, 0).unwrap() {
+                read.extend_from_slice(page.unwrap().buffer());
+            }
+            let mut pages = ColumnPages::open(&bytes, &footer, 0, 0).unwrap();
+            while let Some(page) = pages.next_stored().unwrap() {
+                let mut values = vec![0; page.num_values() as usize * 8];
+                pages.decompress_into(page.buffer(), &mut values).unwrap();
+                for other in [values.len() - 8, values.len() + 8] {
+                    assert!(pages.decompress_into(page.buffer(), &mut vec![0; other]).is_err());
+                }
+                placed.extend(values);
+            }
+            assert!(read == expected && placed == expected, "{compression}");
+        }
+    }
+
+    #[test]
+    fn pages_of_the_second_version_are_an_error() {
+        let (bytes, footer) = file(&[1.5; 100], Compression::ZSTD(ZstdLevel::default()), WriterVersion::PARQUET_2_0);
+        assert!(ColumnPages::open(&bytes, &footer, 0, 0).unwrap().next().unwrap().is_err());
+    }
 
     fn compressed(bytes: &[u8]) -> Vec<u8> {
         zstd::bulk::compress(bytes, 3).unwrap()
