@@ -10,6 +10,7 @@ mod client_listing;
 mod client_meets_service;
 mod faults_tls;
 mod faults_transport;
+mod fuzz_seeds;
 mod market_discovery;
 mod market_ingest;
 mod market_profiles;

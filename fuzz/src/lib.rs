@@ -1,6 +1,7 @@
-//! What every target checks.
+//! What the targets check: each is given bytes, and panics where something is not as it must be. `tests/fuzz_seeds.rs` runs
+//! them over the committed inputs.
 
-use marketpoints::columns::Series;
+use marketpoints::columns::{Column, Series};
 use marketpoints::decode::{DecodeError, Kernel, PointsDecoder, points_with};
 
 type Answer = Result<Vec<Series>, DecodeError>;
@@ -10,8 +11,50 @@ fn text(answer: &Answer) -> String {
     format!("{answer:?}")
 }
 
+/// The inside of a flat array: all kernels agree.
+pub fn flat(values: &[u8]) {
+    let mut body = br#"{"series":[{"id":{"type":"BLOCK_BOOK_SNAPSHOT_AGG"},"flat_points":["#.to_vec();
+    body.extend_from_slice(values);
+    body.extend_from_slice(b"]}]}");
+    let _ = agree(&body);
+}
+
+/// A list of tokens: all kernels agree, and with the standard library on every number.
+pub fn numbers(tokens: &[u8]) {
+    // Other bytes would be structure, or refused at once.
+    if !tokens.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E' | b',' | b' ')) {
+        return;
+    }
+    // A field that the type's table knows: others stay as sent where a double does not hold a number.
+    let before = br#"{"series":[{"id":{"type":"TPO_AGG"},"points":[{"TpoAggregation":{"timestamp":{"s":1},"levels":[{"block_ids":[0,"#;
+    let body = [&before[..], tokens, b"]}]}}]}]}"].concat();
+    let Ok(series) = agree(&body) else { return };
+    let Some(Column::Rows(levels)) = series[0].column("levels") else { panic!("a list of levels") };
+    let Some((_, Column::List(list))) = levels.columns.iter().find(|(name, _)| &**name == "block_ids") else {
+        panic!("a list of numbers")
+    };
+    let text = std::str::from_utf8(tokens).expect("ASCII");
+    let expected: Vec<u64> = text.split(',').map(|token| token.trim().parse::<f64>().unwrap().to_bits()).collect();
+    let found: Vec<u64> = list.values[1..].iter().map(|value| value.to_bits()).collect();
+    assert_eq!(found, expected);
+}
+
+/// Any bytes: all kernels agree, and what is accepted is JSON in the eyes of an independent reader.
+pub fn points(body: &[u8]) {
+    if agree(body).is_ok() {
+        serde_json::from_slice::<serde_json::Value>(body).expect("accepted, so it is JSON");
+    }
+}
+
+/// Any bytes in any portions give what the whole gives. The first bytes are the portions' sizes, up to a zero.
+pub fn chunking(input: &[u8]) {
+    let count = input.iter().take(16).position(|size| *size == 0).unwrap_or(input.len().min(16));
+    let (sizes, body) = input.split_at(count);
+    portions_agree(body.strip_prefix(&[0]).unwrap_or(body), sizes);
+}
+
 /// All kernels say the same of a body; returns it.
-pub fn agree(body: &[u8]) -> Answer {
+fn agree(body: &[u8]) -> Answer {
     let first = points_with(Kernel::Scalar, body);
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.supported()) {
         let answer = points_with(kernel, body);
@@ -24,7 +67,7 @@ pub fn agree(body: &[u8]) -> Answer {
 }
 
 /// Any portions give what the whole gives.
-pub fn portions(kernel: Kernel, body: &[u8], sizes: &[u8]) -> Answer {
+fn portions(kernel: Kernel, body: &[u8], sizes: &[u8]) -> Answer {
     let mut decoder = PointsDecoder::with(kernel);
     let mut rest = body;
     // A portion of 0 to 254 bytes, or of 16 KiB.
@@ -39,7 +82,7 @@ pub fn portions(kernel: Kernel, body: &[u8], sizes: &[u8]) -> Answer {
 }
 
 /// Checks that [`portions`] agree with the whole.
-pub fn portions_agree(body: &[u8], sizes: &[u8]) {
+fn portions_agree(body: &[u8], sizes: &[u8]) {
     let whole = points_with(Kernel::Scalar, body);
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.supported()) {
         assert_eq!(text(&portions(kernel, body, sizes)), text(&whole), "{} in portions", kernel.name());
