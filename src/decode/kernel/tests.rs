@@ -219,6 +219,18 @@ fn corners_of_the_grammar_and_of_rounding() {
 }
 
 #[test]
+fn runs_of_short_integers_hold_any_number_in_every_lane() {
+    agree(&(0..10_000).map(|number| number.to_string()).collect::<Vec<_>>());
+    for other in ["0", "9999", "10000", "-7", "1.5", "0.5", "1e3", "-0", "12345678", "1.7976931348623157e+308"] {
+        for lane in 0..24 {
+            let mut line: Vec<String> = (0..24).map(|number| (number * 7 % 100).to_string()).collect();
+            other.clone_into(&mut line[lane]);
+            agree(&line);
+        }
+    }
+}
+
+#[test]
 fn what_is_no_number_is_refused_in_every_lane() {
     let texts = [
         "",

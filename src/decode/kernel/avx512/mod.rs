@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::decimal::LONGEST_INT4;
 use super::fallback;
 
 /// Compiles functions for the instructions that this folder needs; [`supported`] asks for the same.
@@ -282,7 +283,7 @@ avx512! {
         let (before, end) = unsafe { (_mm512_loadu_si512(befores.as_ptr().cast()), _mm512_loadu_si512(ends.as_ptr().cast())) };
         let length = _mm512_sub_epi32(_mm512_sub_epi32(end, before), _mm512_set1_epi32(skip as i32));
         let longer = |than| _mm512_cmpgt_epu32_mask(length, _mm512_set1_epi32(than)).count_ones();
-        match (longer(int4::LONGEST), longer(decimal16::LONGEST)) {
+        match (longer(LONGEST_INT4), longer(decimal16::LONGEST)) {
             (_, MOST..) => Size::Long,
             (0, _) => Size::Tiny,
             _ => Size::Short,
