@@ -7,7 +7,7 @@ use super::fallback;
 use super::literal::{Literal, PIECE};
 
 mod decimal16x4;
-mod int4;
+pub(super) mod int4;
 mod number;
 
 /// Compiles one kernel from the generic functions, for the given instructions.
