@@ -1,4 +1,4 @@
-//! What the targets check: each is given bytes, and panics where something is not as it must be. `tests/fuzz_seeds.rs` runs
+//! What the targets check: each is given bytes, and panics where something is not as it must be. `tests/decode_fuzz_seeds.rs` runs
 //! them over the committed inputs.
 
 use marketpoints::columns::{Column, Series};
