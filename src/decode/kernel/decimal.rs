@@ -30,8 +30,8 @@ pub(super) const LEAST: [u64; 20] = {
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) const LONGEST_INT4: i32 = 4;
 
-/// The least of them with so many digits that does not begin with a zero; a zero may stand alone. Nothing reaches that of no
-/// digits.
+/// The least of them with so many digits that does not begin with a zero; a zero may stand alone. Compared without
+/// signs, nothing reaches that of no digits.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 pub(super) const LEAST_OF_FOUR: [u32; 8] = [u32::MAX, 0, 10, 100, 1_000, 0, 0, 0];
 

@@ -37,8 +37,9 @@ pub(super) unsafe fn eight(
     let others = _mm256_subs_epu8(digits, _mm256_set1_epi8(9));
     // SAFETY: the table is eight words long.
     let least = unsafe { _mm256_loadu_si256(LEAST_OF_FOUR.as_ptr().cast()) };
-    // Of lengths below 1 and above 4 the three lowest bits may name another place of the table.
     let least = _mm256_permutevar8x32_epi32(least, lengths);
+    // Other lengths take some place of the table by their three lowest bits, and the comparison below is of signed numbers: so
+    // they are refused here.
     let more = _mm256_sub_epi32(lengths, _mm256_set1_epi32(1));
     let one_to_four = _mm256_cmpeq_epi32(_mm256_min_epu32(more, _mm256_set1_epi32(LONGEST_INT4 - 1)), more);
     let wrong = _mm256_or_si256(others, _mm256_cmpgt_epi32(least, values));
