@@ -89,7 +89,10 @@ def test_a_damaged_file_takes_down_neither_the_listing_nor_other_markets(tmp_pat
         assert ask(service, "/v1/points", rawSymbol="ETHUSDT", **candles)[0] == 200
         assert ask(service, "/v1/points", rawSymbol="BTCUSDT", **candles)[0] == 500
         # Who looks into the listing first does not say that there is no such market.
-        with service.client() as client, pytest.raises(mp.ServerError, match=r"symbol=BTCUSDT.*ingest the dump again"):
+        with (
+            service.client(retries=0) as client,
+            pytest.raises(mp.ServerError, match=r"symbol=BTCUSDT.*ingest the dump again"),
+        ):
             client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)
 
 
@@ -104,7 +107,10 @@ def test_a_day_that_is_missing_is_no_day_without_trades(tmp_path, what):
         (day / "part.parquet").unlink()
     else:
         shutil.rmtree({"day": day, "market": day.parent, "kind": day.parent.parent.parent}[what])
-    with mp.LocalService(data=tmp_path / "store", now=DAY + 7200) as service, service.client("unlimited") as client:
+    with (
+        mp.LocalService(data=tmp_path / "store", now=DAY + 7200) as service,
+        service.client("unlimited", retries=0) as client,
+    ):
         assert {row.raw_symbol for row in client.markets()} == {"BTCUSDT", "ETHUSDT"}
         with pytest.raises(mp.ServerError, match=r"date=2024-12-01.*is missing.*ingest the dump again.*\.files"):
             client.candles("BYBIT", "BTCUSDT", "1h", start=DAY, end=DAY + 3600)

@@ -111,12 +111,18 @@ def test_the_book_of_a_replay_is_the_live_one(live, tmp_path):
     folder = tmp_path / "recorded"
     book = mp.Channel(type="BLOCK_BOOK_SNAPSHOT", **MARKET, block_size=26, max_depth=30, update_frequency="1s")
     with live.client("unlimited", any_block_size=True) as client:
-        with client.stream([book], record=folder, overflow="drop", queue=10) as stream:
+        with (
+            client.stream([book], record=folder, overflow="drop", queue=10) as stream,
+            client.stream([book], record=tmp_path / "beside") as beside,
+        ):
             live.advance(600)
             # Nothing is taken, and nothing waits for that: what is dropped was recorded.
+            drained(beside, BEGIN + 590)
             deadline = time.monotonic() + 60
-            while stream.dropped < 580 and time.monotonic() < deadline:
-                stream.poll(0.1, 1)
+            while stream.recorded < beside.recorded:
+                assert time.monotonic() < deadline, (stream.recorded, beside.recorded)
+                time.sleep(0.01)
+            assert stream.dropped > 0
         with (
             replay(folder, tmp_path, live.now()) as twin,
             twin.client("unlimited", any_block_size=True) as other,
