@@ -6,6 +6,8 @@ WHEELS := .venv-wheels/bin
 # Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
 # What compiles for minutes shows cargo's progress; CARGO_TERM_QUIET=true silences it.
 DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target/python
+# What is timed is built as wheels are.
+SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -137,50 +139,58 @@ wheel: $(VENV)/.venv ## Build the wheel for this machine, as those that are ship
 	$(BIN)/maturin build --profile shipped --compression-level 9 --target-dir target/python --out target/wheels
 
 bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
+	$(SHIPPED)
 	$(BIN)/python benches/road.py
 
 bench-client: $(VENV)/.dev ## Time the client beside httpx and aiohttp (needs curl)
+	$(SHIPPED)
 	$(BIN)/pip install --quiet httpx aiohttp 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7' pandas
 	$(BIN)/python benches/client.py
 
 bench-service: $(VENV)/.dev ## Time the local service against orjson and FastAPI (needs curl and wrk)
+	$(SHIPPED)
 	$(BIN)/pip install --quiet orjson fastapi 'uvicorn[standard]'
 	$(BIN)/python benches/service.py
 
 bench-ingest: $(VENV)/.dev ## Time the ingest of ten million trades against polars
+	$(SHIPPED)
 	$(BIN)/python benches/ingest.py
 
 bench-align: $(VENV)/.dev ## Time mp.align over ten million rows beside polars' join_asof
+	$(SHIPPED)
 	$(BIN)/python benches/align.py
 
 bench-archive: $(VENV)/.dev ## Time reads of an archive beside polars, which reads the same files
-	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
+	$(SHIPPED)
 	$(BIN)/python benches/archive.py
 
 bench-universe: $(VENV)/.dev ## Time plans of a thousand series and runs at full budget, into docs/universe.md, nine minutes
+	$(SHIPPED)
 	$(BIN)/python -m pip install --quiet 'distributed>=2025.1'
 	$(BIN)/python benches/universe.py --write
 
 bench-scale: $(VENV)/.dev ## Measure how cost grows with series, years and workers, into docs/scale.md
+	$(SHIPPED)
 	$(BIN)/python benches/scale.py --write
 
 bench-stream: $(VENV)/.dev ## Time the live stream beside websockets with orjson, into docs/stream.md
 	$(BIN)/python -m pip install --quiet 'orjson>=3.11'
-	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
+	$(SHIPPED)
 	$(BIN)/python benches/stream.py --write
 
 bench-decode: $(VENV)/.dev ## Time the decoder beside its peers and write docs/performance.md
 	$(BIN)/python -m pip install --quiet 'msgspec>=0.20' 'orjson>=3.11' 'pysimdjson>=7'
-	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
+	$(SHIPPED)
 	CARGO_TARGET_DIR=target/peers $(BIN)/python benches/decode.py
 
 bench-raster: $(VENV)/.dev ## Time pictures of heatmaps beside matplotlib and datashader, into docs/performance.md
 	$(BIN)/python -m pip install --quiet datashader
-	PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
+	$(SHIPPED)
 	$(BIN)/python benches/raster.py --write
 
 DAYS ?= 30
 bench-overviews: $(VENV)/.dev ## Time an archive's explorer over DAYS (30) of minutes of a thousand levels
+	$(SHIPPED)
 	$(BIN)/python benches/overviews.py $(DAYS)
 
 HOSTILE_SECONDS ?= 180

@@ -331,7 +331,7 @@ def test_a_handler_of_a_signal_may_ask_in_the_midst_of_a_small_call():
 
     with (
         Connections(answers_after=go) as server,
-        # The process knows the limits of a key at an address, which may be one of an earlier test again: the port is reused.
+        # A key of its own: the process knows the limits of "key" at this address if an earlier test had the same port.
         mp.Client("key-of-this-test", server.url, retries=0, check_symbols=False) as client,
         interrupting(server, handler),
     ):
