@@ -32,8 +32,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text("utf-8"))["package"]["version"]
 INFO = f"marketpoints-{VERSION}.dist-info/"
 ENGINE = "marketpoints/_engine.abi3.so"
-#: Of a wheel that is shipped (9.0 MB on x86, nearly all of it the engine's code), and of the one for tests, where most of
-#: others' code is not optimised.
+#: Of a wheel that is shipped (9.0 MB on x86, nearly all of it the engine's code), and of the one for tests, where most
+#: of others' code is not optimised.
 LARGEST = {"shipped": 9_300_000, "fast": 15_500_000}[os.environ.get("MARKETPOINTS_PROFILE", "shipped")]
 #: What every Linux has that the tags speak of: the C library, and what unwinds the stack.
 SYSTEM = {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
