@@ -27,7 +27,7 @@ test-rust:
 	cargo test --quiet
 
 test-python: $(VENV)/.dev
-	$(BIN)/pytest --quiet -n 3 # more than two cores: many tests wait
+	$(BIN)/pytest --quiet -n 3 # more than there often are cores: many tests wait
 	$(BIN)/pytest --quiet -n 2 --nbmake --nbmake-timeout=120 --ignore=notebooks/one_strategy.ipynb notebooks
 	$(BIN)/stubtest marketpoints._engine
 
