@@ -10,8 +10,9 @@ from support.children import run
 
 #: A year of minutes, and four days of books by the minute.
 CANDLES, SNAPSHOTS = 365 * 1_440, 4 * 1_440
-#: Files that are read, checked and decoded at once, 4 MiB; what they are unpacked into; the rest of huge pages.
-UNDER_WAY = 8 << 20
+#: Files that are read, checked and decoded at once, 4 MiB; what they are unpacked into; the rest of huge pages. On a
+#: busy machine a thread may find nothing of what the C library kept of the read before, and 7.7 MiB were seen.
+UNDER_WAY = 10 << 20
 
 # In a process that has done nothing else: memory that something left would be taken again, and not count.
 CHILD = """
@@ -63,6 +64,6 @@ def test_reading_takes_the_memory_of_its_values_and_a_tenth(client, tmp_path, mo
     peak, read, *sizes = map(int, run(code).split())
     assert read == rows
     values = sum(sizes)
-    # What was kept of the read before is taken again.
-    least, most = (values, values * 1.1 + UNDER_WAY) if first else (values / 2, values * 1.1)
-    assert least <= peak <= most, f"{peak / 2**20:.2f} MiB for values of {values / 2**20:.2f} MiB"
+    # What was kept of the read before may be taken again.
+    least = values if first else values / 2
+    assert least <= peak <= values * 1.1 + UNDER_WAY, f"{peak / 2**20:.2f} MiB for values of {values / 2**20:.2f} MiB"
