@@ -58,6 +58,44 @@ fn close(series: &[Series]) -> f64 {
 }
 
 #[tokio::test]
+async fn a_body_in_an_encoding_that_was_not_asked_for_is_named() {
+    for encoding in ["br", "deflate", "gzip, gzip"] {
+        let step = Step::Send(answer("200 OK", &format!("Content-Encoding: {encoding}\r\n"), BODY));
+        let (outcome, requests) = play(vec![step]).await;
+        let error = outcome.unwrap_err();
+        let words = format!("encoded as {encoding:?}; gzip and zstd were asked for");
+        assert!(error.kind == ErrorKind::Decode && error.message.contains(&words), "{error}");
+        assert_eq!(requests, 1);
+    }
+}
+
+// faults.md row 56
+#[tokio::test]
+async fn an_answer_of_another_series_is_refused_at_once() {
+    let id = r#""type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"MINUTE""#;
+    for (other, words) in [
+        (r#""type":"TRADE_SIDE_AGNOSTIC_AGG","interval":"HOUR""#, "its interval is \"HOUR\", not \"MINUTE\""),
+        (r#""type":"FUNDING_RATE_AGG","interval":"MINUTE""#, "its type is \"FUNDING_RATE_AGG\", not"),
+        (&format!(r#"{id},"exchange":"BYBIT","rawSymbol":"BTCUSDT""#), "its exchange is \"BYBIT\", not \"BINANCE\""),
+        (
+            &format!(r#"{id},"exchange":"BINANCE","rawSymbol":"ETHUSDT""#),
+            "its rawSymbol is \"ETHUSDT\", not \"BTCUSDT\"",
+        ),
+    ] {
+        let body = BODY.replace(id, other);
+        assert_ne!(body, BODY);
+        // A service that is so wrong is not asked again.
+        let (outcome, requests) = play(vec![send("200 OK", &body)]).await;
+        let error = outcome.unwrap_err();
+        assert!(error.kind == ErrorKind::Decode && error.message.contains(words), "{error}");
+        assert_eq!(requests, 1);
+    }
+    // What it does not say contradicts nothing (supplement 2).
+    let body = BODY.replace(id, r#""side":"BUY""#);
+    assert_eq!(close(&play(vec![send("200 OK", &body)]).await.0.unwrap()), 2.5);
+}
+
+#[tokio::test]
 async fn a_good_answer_and_the_key_in_its_header() {
     let server = Scripted::start(vec![send("200 OK", BODY)]);
     let series = fetch(config(&server)).await.unwrap();

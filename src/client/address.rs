@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 
@@ -36,19 +37,54 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
             text.replace_range(start..at, HIDDEN);
         }
     }
+    if key.len() >= LONG {
+        for spelled in spellings(key) {
+            // Of one case: hexadecimal digits may be of either, and a host name is lower-cased.
+            let found: Vec<usize> = text.to_ascii_lowercase().match_indices(&spelled).map(|(at, _)| at).collect();
+            for at in found.into_iter().rev() {
+                text.replace_range(at..at + spelled.len(), HIDDEN);
+            }
+        }
+        return text;
+    }
     let mut clean = String::with_capacity(text.len());
     let mut rest = 0;
     for (at, found) in text.match_indices(key) {
         let after = at + found.len();
         let in_a_word = text[..at].chars().next_back().is_some_and(char::is_alphanumeric)
             || text[after..].chars().next().is_some_and(char::is_alphanumeric);
-        if key.len() >= LONG || !in_a_word {
+        if !in_a_word {
             clean.push_str(&text[rest..at]);
             clean.push_str(HIDDEN);
             rest = after;
         }
     }
     clean + &text[rest..]
+}
+
+/// The key as a service may write it in a URL, in JSON and in HTML, in lower case, each once.
+fn spellings(key: &str) -> Vec<String> {
+    const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+    let encoded = |set| utf8_percent_encode(key, set).to_string();
+    let json = key.replace('\\', "\\\\").replace('"', "\\\"");
+    let html = key.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut all = vec![
+        key.to_owned(),
+        encoded(UNRESERVED),
+        encoded(NON_ALPHANUMERIC),
+        json.replace('/', "\\/"),
+        json,
+        html.replace('"', "&quot;").replace('\'', "&#39;"),
+        html,
+    ];
+    for one in &mut all {
+        one.make_ascii_lowercase();
+    }
+    all.sort();
+    all.dedup();
+    // The longest first: it may hold a shorter one.
+    all.sort_by_key(|one| std::cmp::Reverse(one.len()));
+    all
 }
 
 pub(super) fn key_header(key: &str) -> Result<HeaderValue, ClientError> {
@@ -124,6 +160,22 @@ mod tests {
         assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
         assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
         assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
+    }
+
+    #[test]
+    fn a_key_is_hidden_however_it_is_spelled() {
+        let key = r#"Zm9v+QUJD/R&"w=="#;
+        for spelled in [
+            r#"Zm9v+QUJD/R&"w=="#,
+            "Zm9v%2BQUJD%2FR%26%22w%3D%3D",
+            "zm9v%2bqujd%2fr%26%22w%3d%3d",
+            r#"Zm9v+QUJD\/R&\"w=="#,
+            r#"Zm9v+QUJD/R&\"w=="#,
+            "Zm9v+QUJD/R&amp;&quot;w==",
+            r#"Zm9v+QUJD/R&amp;"w=="#,
+        ] {
+            assert_eq!(redacted(&format!("é key={spelled}, {spelled}."), key), "é key=<API key>, <API key>.");
+        }
     }
 
     #[test]

@@ -243,7 +243,7 @@ impl Client {
                 (kept, more)
             }
         };
-        let outcomes = self.inner.send(run, &requests, take).await;
+        let outcomes = self.inner.send(run, &request.query, &requests, take).await;
         let (mut kept, mut failures) = (Vec::new(), Vec::new());
         for outcome in outcomes {
             match outcome {

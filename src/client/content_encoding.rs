@@ -18,11 +18,17 @@ pub(super) enum ContentDecoder {
 
 impl ContentDecoder {
     /// The decoder for a body with these headers.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    ///
+    /// # Errors
+    /// The body is compressed in a way that was not asked for; the message names it.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, String> {
         let encoding = headers.get(CONTENT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         match encoding.trim().to_ascii_lowercase().as_str() {
-            "gzip" | "x-gzip" => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-            _ => Self::Plain,
+            "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new())))),
+            other if matches!(other, "br" | "deflate" | "compress" | "x-compress") || other.contains(',') => {
+                Err(format!("the answer is encoded as {encoding:?}; gzip and zstd were asked for"))
+            }
+            _ => Ok(Self::Plain),
         }
     }
 

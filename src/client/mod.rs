@@ -34,6 +34,7 @@ mod archive_coverage;
 mod archive_sync;
 mod archive_writes;
 mod argument_values;
+mod asked_identity;
 mod assemble;
 mod body_reader;
 mod call_run;

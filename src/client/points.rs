@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use futures::StreamExt;
 use futures::stream;
 
+use super::asked_identity::check_identities;
 use super::assemble::assemble;
 use super::body_reader;
 use super::call_run::{Amount, CallRun, MOST_FAILURES, PARALLEL, Progress};
@@ -72,7 +73,7 @@ impl Client {
         check_weight(requests.iter().map(|request| request.weight).sum(), requests.len(), request.max_weight)?;
         run.expect(expected, Amount::of(&requests))?;
         let take = |_, series, _| std::future::ready((series, true));
-        let answers = self.inner.send(run, &requests, take).await;
+        let answers = self.inner.send(run, &request.query, &requests, take).await;
         assemble(request, request.counted(request.window(now, self.inner.tier), now), answers)
     }
 }
@@ -84,12 +85,13 @@ impl ClientInner {
         Ok(slices.iter().map(|slice| self.planned(&request.query, slice)).collect())
     }
 
-    /// Sends the requests for one symbol concurrently and passes each answer to `take` as it arrives: its index in the
+    /// Sends the requests of a query for one symbol concurrently and passes each answer to `take` as it arrives: its index in the
     /// plan, its series, and the service's clock. `take` returns its result and whether to continue. The results are in
     /// the plan's order.
     pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
         &self,
         run: &CallRun<'_>,
+        query: &PointsQuery,
         requests: &[PlannedRequest],
         take: impl Fn(usize, Vec<Series>, Option<UnixSecond>) -> R,
     ) -> Vec<Result<T, ClientError>> {
@@ -113,7 +115,11 @@ impl ClientInner {
                             Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url))
                         }
                     };
-                    match fetched {
+                    let checked = fetched.and_then(|(series, date)| match check_identities(&series, query) {
+                        Ok(()) => Ok((series, date)),
+                        Err(error) => Err(error.of(&planned.url)),
+                    });
+                    match checked {
                         Ok((series, date)) => {
                             let rows = series.iter().map(Series::len).sum();
                             let (taken, more) = take(place, series, date).await;

@@ -230,7 +230,8 @@ impl Transport {
         reading: &mut R,
     ) -> Result<(), TransportError> {
         let most = self.max_body.min(R::MOST);
-        let mut unpacker = ContentDecoder::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers())
+            .map_err(|message| TransportError { for_good: true, ..TransportError::off(ErrorKind::Decode, message) })?;
         let announced = response.content_length().filter(|_| unpacker.is_plain());
         if announced.is_some_and(|length| length > most) {
             return Err(self.too_large(most));
@@ -258,7 +259,7 @@ impl Transport {
 
     /// The body of an answer that is not data, up to a maximum.
     async fn refusal(&self, response: &mut reqwest::Response) -> Result<Bytes, TransportError> {
-        let mut unpacker = ContentDecoder::of(response.headers());
+        let mut unpacker = ContentDecoder::of(response.headers()).unwrap_or(ContentDecoder::Plain);
         let mut body = BytesMut::new();
         let take = |piece: &[u8], body: &mut BytesMut| {
             body.extend_from_slice(&piece[..piece.len().min(LONGEST_REFUSAL - body.len())]);

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from email.utils import parsedate_to_datetime
 
@@ -113,7 +114,7 @@ def test_asked_and_empty_is_not_never_asked(service, tmp_path):
             archive.read(*query, start=END - HOUR, end=END)
         assert "was never asked; sync it" in str(caught.value)
         assert caught.value.missing == [between(END - HOUR, END)]
-        with pytest.raises(mp.NotArchivedError, match="nothing of it was ever asked"):
+        with pytest.raises(mp.NotArchivedError, match="nothing of this query was ever asked"):
             archive.read(*query)
         assert archive.sync(client, *query, start=END - 5 * HOUR, end=END).rows == 0
         answer = archive.read(*query, start=END - 5 * HOUR, end=END)
@@ -191,10 +192,10 @@ def candle(second, close=1.0):
 
 def candles(path, close=lambda second: 1.0):
     """A scripted answer with a candle for each hour of the window."""
-    asked = dict(pair.split("=") for pair in path.partition("?")[2].split("&"))
+    asked = dict(urllib.parse.parse_qsl(path.partition("?")[2]))
     start, period = int(asked["from"]), int(asked["period"])
     points = [candle(second, close(second)) for second in range(start, start + period, HOUR)]
-    identity = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": "BYBIT", "rawSymbol": "BTCUSDT", "interval": "HOUR"}
+    identity = {name: asked[name] for name in ("type", "exchange", "rawSymbol", "interval")}
     return {"series": [{"id": identity, "points": points}]}
 
 

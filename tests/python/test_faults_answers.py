@@ -123,3 +123,20 @@ def test_d3_28_without_levels_or_without_snapshots_a_flat_heatmap_is_empty():
 def test_d3_29_levels_that_are_no_pairs_are_refused(levels, word):
     with pytest.raises(mp.DecodeError, match=word):
         mp.decode_points(book(f'"points":[{{"Point":{{"timestamp":{{"s":60}},{levels}}}}}]'))
+
+
+# faults.md row 56
+def test_an_answer_of_another_series_is_not_archived(tmp_path):
+    identity = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": "BYBIT", "rawSymbol": "ETHUSDT", "interval": "MINUTE"}
+    body = json.dumps({"series": [{"id": identity, "points": [{"Point": CANDLE}]}]}).encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    archive, query = mp.Archive(tmp_path), ("candles", "BYBIT", "BTCUSDT", "1m")
+    settings = {"retries": 0, "check_symbols": False, "tier": "advanced", "budget": "process"}
+    with (
+        resetting(answer, []) as (url, _),
+        mp.Client("key", url, clock=lambda: NOW, **settings) as client,
+        pytest.raises(mp.DecodeError, match='its rawSymbol is "ETHUSDT", not "BTCUSDT"'),
+    ):
+        archive.sync(client, *query, start=MINUTE, end=MINUTE + 60)
+    with pytest.raises(mp.NotArchivedError):
+        archive.read(*query, start=MINUTE, end=MINUTE + 60)

@@ -56,18 +56,20 @@ def test_messages_and_reprs_of_errors(demo):
     assert not raw(str(caught.value)) and "\n" not in str(caught.value)
 
 
-def hostile(path):
-    """Points of a market whose names are all hostile."""
+def hostile(path, **more):
+    """Points of a market whose names are all hostile, but for those that were asked for: others are refused."""
     start = int(re.search(r"from=(\d+)", path)[1])
-    names = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": EVIL, "rawSymbol": EVIL, "coin": EVIL, "category": EVIL}
+    names = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "normalizedSymbol": EVIL, "coin": EVIL, "category": EVIL, **more}
     point = {"timestamp": {"s": start}, "open": 1, "high": 1, "low": 1, "close": 1.0, EVIL: EVIL}
     return {"series": [{"id": names | {EVIL: EVIL}, "points": [{"Point": point}]}]}
 
 
 def test_reprs_cards_and_hints():
     with scripted(hostile) as (url, _), mp.Client("key", url, budget="process", clock=lambda: NOW) as client:
-        answer = client.candles("BYBIT", "X", "1m", **WINDOW)
-        shown = [repr(answer), repr(answer[0]), repr(answer[0].id), str(answer[0].id), repr(answer[0].asked_for)]
+        asked = client.candles("BYBIT", "X", "1m", **WINDOW)
+    shown = []
+    for answer in (asked, mp.decode_points(json.dumps(hostile("from=60", exchange=EVIL, rawSymbol=EVIL)).encode())):
+        shown += [repr(answer), repr(answer[0]), repr(answer[0].id), str(answer[0].id), repr(answer[0].asked_for)]
         shown += [answer._repr_html_(), answer[0]._repr_html_(), repr(answer.ids)]
         with pytest.raises(mp.SelectionError) as caught:
             answer.sel(side="BUY")

@@ -127,7 +127,10 @@ impl<'a> Reader<'a> {
     pub(super) fn unexpected(&self, wanted: &str) -> DecodeError {
         let rest = &self.bytes[self.at..];
         let word_length = rest.iter().take(24).take_while(|byte| byte.is_ascii_alphanumeric()).count();
-        let word = String::from_utf8_lossy(&rest[..word_length.max(1).min(rest.len())]).into_owned();
+        let mut word = String::from_utf8_lossy(&rest[..word_length.max(1).min(rest.len())]).into_owned();
+        if word_length == 24 {
+            word.push('…'); // where a text is cut, the beginning of a key is looked for too
+        }
         self.error(format!("expected {wanted}, found {word:?}"))
     }
 

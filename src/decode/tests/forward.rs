@@ -104,6 +104,7 @@ fn new_keys_beside_the_series_mean_nothing_unless_they_hold_the_data() {
     assert!(problem(r#"{"series":[],"error":"slow"}"#).contains("slow"));
 }
 
+// faults.md row 24
 #[test]
 fn new_wrappers_around_a_known_type_are_looked_into() {
     let plain = one(&candles(&[candle(1, ""), candle(2, "")].join(",")));
