@@ -36,7 +36,7 @@ def starts(records):
 
 def test_what_was_never_asked_is_reported(sparse, tmp_path):
     archive = mp.Archive(tmp_path)
-    with pytest.raises(mp.NotArchivedError, match="nothing of it was ever asked"):
+    with pytest.raises(mp.NotArchivedError, match="nothing of this query was ever asked"):
         archive.missing(*QUERY)
     [all_of_it] = archive.missing(*QUERY, start=END - 8 * HOUR, end=END)
     assert (all_of_it.start, all_of_it.end) == between(END - 8 * HOUR, END)

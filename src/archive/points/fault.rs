@@ -3,6 +3,10 @@
 use crate::clock::{Window, utc};
 use crate::protocol::query::Spelling;
 
+/// What is said where an archive has no row of a query, and nothing says that there are none.
+pub const NOTHING_ASKED: &str =
+    "nothing of this query was ever asked (another interval, depth, block size or unit is another query)";
+
 /// How a file differs from what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
@@ -119,7 +123,7 @@ impl ArchiveFault {
 fn never(missing: &[Window]) -> String {
     let from_to = |window: &Window| format!("{} to {}", utc(window.start()), utc(window.end()));
     match missing {
-        [] => "nothing of it was ever asked".to_owned(),
+        [] => NOTHING_ASKED.to_owned(),
         [only] => format!("{} was never asked", from_to(only)),
         [first, ..] => format!("{} windows were never asked, the first {}", missing.len(), from_to(first)),
     }

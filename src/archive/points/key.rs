@@ -6,6 +6,7 @@
 use super::checksum::sha256;
 use super::path_names::{hive, hive_null};
 use crate::clock::UnixSecond;
+use crate::protocol::query::{Spelling, argument_of};
 use crate::protocol::{BucketGrid, DataType, Interval, PointsQuery, Shape, TypeSpec};
 
 /// Version of the format of files and ledgers. It is part of every key, so that versions never mix.
@@ -99,13 +100,16 @@ impl ArchiveKey {
         )
     }
 
-    /// A label for messages.
+    /// A label for messages: what is named by its place, then every other parameter, each of which makes another key.
     pub fn label(&self) -> String {
+        const NAMED: [&str; 6] = ["type", "exchange", "rawSymbol", "coin", "tenor", "interval"];
         let query = &self.query;
         let names = [&query.raw_symbol, &query.coin, &query.tenor];
         let mut words = vec![query.data_type.clone(), query.exchanges.join("+")];
         words.extend(names.into_iter().flatten().cloned());
         words.push(self.interval.name.to_owned());
+        let others = query.pairs().into_iter().filter(|(wire, _)| !NAMED.contains(wire));
+        words.extend(others.map(|(wire, value)| Spelling::caller().given(&argument_of(wire), value)));
         words.retain(|word| !word.is_empty());
         words.join(" ")
     }

@@ -70,7 +70,7 @@ pub use compact::Compacted;
 pub use consistency::{Consistency, Inconsistency};
 pub use coverage::{gaps, within};
 pub use edges::Edge;
-pub use fault::{ArchiveFault, FileState};
+pub use fault::{ArchiveFault, FileState, NOTHING_ASKED};
 pub use key::ArchiveKey;
 pub use key_writer::KeyWriter;
 pub use partition::FileSpan;

@@ -6,7 +6,7 @@ mod listing;
 use std::fmt::Write;
 
 use self::listing::AskedInstruments;
-use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, within};
+use crate::archive::points::{Archive, ArchiveFault, ArchiveKey, NOTHING_ASKED, within};
 use crate::clock::{UnixNanos, UnixSecond, Window, utc};
 use crate::columns::Series;
 use crate::market::query::error::MarketError;
@@ -93,9 +93,7 @@ fn refusal(what: &str, missing: &[Window], asked: &[Window], window: Window) -> 
     };
     let there = within(asked, window);
     let hint = match (there.is_empty(), asked.is_empty()) {
-        (_, true) => {
-            "nothing of this query was ever asked (another interval, depth, block size or unit is another query)".into()
-        }
+        (_, true) => NOTHING_ASKED.to_owned(),
         (true, false) => format!("it holds {}", spelt(asked)),
         (false, false) => format!("of the window it holds {}", spelt(&there)),
     };

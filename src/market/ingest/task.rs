@@ -31,6 +31,8 @@ pub(in crate::market) struct IngestTask<'a> {
     pub(in crate::market) held: u64,
     /// Good rows of this file, once it is read and accepted.
     pub(in crate::market) good: u64,
+    /// Bad rows of this file, once it is read and accepted.
+    pub(in crate::market) bad: u64,
 }
 
 /// Number of rows of a file so far.
@@ -81,6 +83,13 @@ impl IngestTask<'_> {
         let Some(stored) = stored else { return true };
         if stored.fingerprint == fingerprint {
             self.report.unchanged += 1;
+            if stored.left_out > 0 {
+                let rows = if stored.left_out == 1 { "1 bad row" } else { &format!("{} bad rows", stored.left_out) };
+                let what = format!(
+                    "unchanged since it was read, and without its {rows}; mend it, or ingest it into a new store to see which"
+                );
+                self.report.problem(self.file, 0, what);
+            }
             return false;
         }
         self.held = stored.rows.unwrap_or(0);
@@ -89,7 +98,7 @@ impl IngestTask<'_> {
 
     /// The file's origin, to be recorded in the store.
     pub(in crate::market) fn origin(&self, fingerprint: &str) -> DumpOrigin {
-        DumpOrigin::new(fingerprint, self.good)
+        DumpOrigin::new(fingerprint, self.good, self.bad)
     }
 
     /// As [`Self::read`], row by row.
@@ -203,7 +212,7 @@ impl IngestTask<'_> {
         if self.has_fewer(tally.good as u64) {
             return false;
         }
-        self.good = tally.good as u64;
+        (self.good, self.bad) = (tally.good as u64, tally.bad as u64);
         self.report.files += 1;
         self.report.rows += tally.good;
         true

@@ -183,7 +183,7 @@ fn take(
     keep_going: &dyn Fn() -> bool,
 ) -> Result<(), MarketError> {
     let Ingest { store, allow_fewer_rows, .. } = *ingest;
-    let mut task = IngestTask { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 };
+    let mut task = IngestTask { file, store, report, keep_going, allow_fewer_rows, held: 0, good: 0, bad: 0 };
     match (layout, source) {
         (FolderLayout::Days(read), DumpFile::Day(exchange, symbol, day)) => read((exchange, symbol), *day, &mut task),
         (FolderLayout::Tables(read), DumpFile::Table(name)) => read(name, &mut task),

@@ -353,10 +353,17 @@ mod tests {
             event(200, true, false, 12.0, 7.0),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A/B", UnixDay(0), &events, (BookSource::Snapshots25, &DumpOrigin::new("hash", 7)))
-            .unwrap();
+        write(
+            folder.path(),
+            "X",
+            "A/B",
+            UnixDay(0),
+            &events,
+            (BookSource::Snapshots25, &DumpOrigin::new("hash", 7, 0)),
+        )
+        .unwrap();
         let origin = read_origin(folder.path(), "X", "A/B", UnixDay(0));
-        assert_eq!(origin, Some((BookSource::Snapshots25, DumpOrigin::new("hash", 7))));
+        assert_eq!(origin, Some((BookSource::Snapshots25, DumpOrigin::new("hash", 7, 0))));
         assert_eq!(read_origin(folder.path(), "X", "A/B", UnixDay(1)), None);
         let books = read(&layout::file(folder.path(), MINUTES, "X", "A/B", UnixDay(0))).unwrap();
         let stored = read_events(&layout::file(folder.path(), EVENTS, "X", "A/B", UnixDay(0))).unwrap();
@@ -387,7 +394,7 @@ mod tests {
             event(110, false, true, 9.0, 0.0),
             event(110, false, true, 9.5, 0.0),
         ];
-        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &DumpOrigin::new("hash", 7)))
+        write(folder.path(), "X", "A", UnixDay(0), &events, (BookSource::Changes, &DumpOrigin::new("hash", 7, 0)))
             .unwrap();
         let books = read(&layout::file(folder.path(), MINUTES, "X", "A", UnixDay(0))).unwrap();
         let last = |to: i64, now: i64| {

@@ -281,8 +281,8 @@ mod tests {
             reading(120, [NAN, 0.0005, NAN, NAN]),
         ];
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "X", "A", UnixDay(0), &readings, &DumpOrigin::new("hash", 3)).unwrap();
-        assert_eq!(read_origin(folder.path(), "X", "A", UnixDay(0)), Some(DumpOrigin::new("hash", 3)));
+        write(folder.path(), "X", "A", UnixDay(0), &readings, &DumpOrigin::new("hash", 3, 0)).unwrap();
+        assert_eq!(read_origin(folder.path(), "X", "A", UnixDay(0)), Some(DumpOrigin::new("hash", 3, 0)));
         let file = |dataset| layout::file(folder.path(), dataset, "X", "A", UnixDay(0));
         let shown = |readings: &[Ticker]| format!("{readings:?}"); // NaN is not equal to itself
         assert_eq!(shown(&read_readings(&file(READINGS)).unwrap()), shown(&readings));

@@ -253,17 +253,17 @@ mod tests {
             reading(600, "BTC", 0, 51.0, -1.5),
             reading(86_340, "BTC", 0, 52.0, -2.5),
         ];
-        write(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0), &first, &DumpOrigin::new("hash", 9)).unwrap();
+        write(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0), &first, &DumpOrigin::new("hash", 9, 0)).unwrap();
         write(
             folder.path(),
             "DERIBIT",
             "OPTIONS",
             UnixDay(1),
             &[reading(86_460, "BTC", 0, 53.0, NAN)],
-            &DumpOrigin::new("other", 9),
+            &DumpOrigin::new("other", 9, 0),
         )
         .unwrap();
-        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), Some(DumpOrigin::new("hash", 9)));
+        assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(0)), Some(DumpOrigin::new("hash", 9, 0)));
         assert_eq!(read_origin(folder.path(), "DERIBIT", "OPTIONS", UnixDay(2)), None);
         let options = Options::open(folder.path(), |coin| format!("the {coin}")).unwrap();
         let found: Vec<(&str, &str, &str, i64)> = options
@@ -298,7 +298,7 @@ mod tests {
             "OPTIONS",
             UnixDay(0),
             &[reading(60, "BTC", 0, 50.0, 1.0)],
-            &DumpOrigin::new("hash", 9),
+            &DumpOrigin::new("hash", 9, 0),
         )
         .unwrap();
         let file = layout::file(folder.path(), MINUTES, "DERIBIT", "OPTIONS", UnixDay(0));

@@ -148,8 +148,8 @@ mod tests {
             *number(&mut one) = place as f64;
         }
         let folder = tempfile::tempdir().unwrap();
-        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], &DumpOrigin::new("hash", 1)).unwrap();
-        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b c.csv"), Some(DumpOrigin::new("hash", 1)));
+        SUPPLY.write(folder.path(), "a/b c.csv", vec![one.clone()], &DumpOrigin::new("hash", 1, 0)).unwrap();
+        assert_eq!(SUPPLY.read_origin(folder.path(), "a/b c.csv"), Some(DumpOrigin::new("hash", 1, 0)));
         assert_eq!(SUPPLY.read_origin(folder.path(), "a/b.csv"), None);
         assert_eq!(SUPPLY.read_all(folder.path()).unwrap(), [[one]]);
     }

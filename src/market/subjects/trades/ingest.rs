@@ -175,7 +175,7 @@ impl<'a> MarketFiles<'a> {
         let IngestRules { store, allow_fewer_rows, keep_going } = self.rules;
         let DayFile { path, market, day } = self.files[file];
         let place = PartitionPath { pair: self.pair, store, market, day, change };
-        (place, IngestTask { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0 })
+        (place, IngestTask { file: path, store, report, keep_going, allow_fewer_rows, held: 0, good: 0, bad: 0 })
     }
 
     fn put(&self, file: usize, files: Option<[Unplaced; 2]>, pending: &mut PendingChange) -> bool {

@@ -48,6 +48,7 @@ fn read(text: &str, blocks: bool) -> (Vec<Trade>, usize, IngestReport) {
         allow_fewer_rows: false,
         held: 0,
         good: 0,
+        bad: 0,
     };
     task.read(UnixDay(DAY / 86_400), &TRADE_COLUMNS, &mut collector);
     for problem in &mut report.problems {

@@ -324,6 +324,25 @@ fn a_changed_table_or_chain_replaces_what_it_held() {
 }
 
 #[test]
+fn bad_rows_are_reported_again_until_the_file_is_mended() {
+    let place = PartitionPath::new();
+    let row = |price: &str| format!("x,y,{DAY}000000,0,1,buy,{price},3\n");
+    let (path, good) = ("trades/OKEX/BTC-USDT/2024-12-01.csv", row("2"));
+    place.put(path, &format!("{TRADE_HEADER}{good}{}{}", row("nan"), row("-1")));
+    assert_eq!(place.ingest().problems.len(), 2);
+    let contents = place.contents();
+    for _ in 0..2 {
+        let report = place.ingest();
+        let problems: Vec<_> = report.problems.iter().map(|one| (one.line, one.what.contains("2 bad rows"))).collect();
+        assert_eq!((report.files, report.unchanged, &problems[..]), (0, 1, &[(0, true)][..]), "{report:?}");
+    }
+    assert_eq!(place.contents(), contents);
+    place.put(path, &format!("{TRADE_HEADER}{good}"));
+    assert_eq!(place.ingest().problems, []);
+    assert_eq!(place.ingest().problems, []);
+}
+
+#[test]
 fn a_folder_of_no_kind_is_reported() {
     let place = PartitionPath::new();
     place.put("quotes/OKEX/BTC-USDT/2024-12-01.csv", "x\n");
