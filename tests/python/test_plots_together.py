@@ -77,6 +77,17 @@ def test_candles_and_liquidations_lie_over_a_book(client):
     Picture(mp.plot(book, client.liquidations(*MARKET, "1m", **window)))
 
 
+def test_a_heatmap_under_candles_reaches_the_edges_of_the_axes(client):
+    window = {"start": "2026-01-01", "end": "2026-01-01T02:00"}
+    minutes = client.candles(*MARKET, "1m", **window)
+    book = client.orderbook_heatmap(*MARKET, "1m", block_size=10, **window)
+    ax = mp.plot(book, minutes, client.liquidations(*MARKET, "1m", **window))
+    edges = mpl.dates.date2num([np.datetime64(window["start"]), np.datetime64(window["end"])])
+    np.testing.assert_allclose(ax.get_xlim(), edges, rtol=0, atol=1e-9)
+    # Without cells there is room, or the axes' line hides the first candle.
+    assert minutes.plot().get_xlim()[0] < edges[0] - 1e-4
+
+
 @pytest.mark.parametrize("theme", ["dark", "light"])
 def test_the_smallest_bubble_over_a_heatmap_has_an_edge_that_is_seen(client, theme):
     window = {"start": "2026-01-01", "end": "2026-01-01T02:00"}

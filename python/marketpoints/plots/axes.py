@@ -27,6 +27,7 @@ __all__ = [
     "panels",
     "prices",
     "show_asked",
+    "show_rows",
     "show_span",
     "spans",
     "stacked",
@@ -143,6 +144,16 @@ def show_span(ax: Any, low: float, high: float) -> None:
         shown = ax.get_xlim()
         low, high = min(low, *shown), max(high, *shown)
     ax.set_xlim(low, high)
+
+
+def show_rows(ax: Any, starts: Any, ends: Any) -> None:
+    """Shows the time of some rows with room at both ends, where the axes' line would hide the first.
+
+    Over a heatmap there is none: beside its cells the background would look like snapshots that are not there.
+    """
+    cells = any(shared.images for shared in ax.get_shared_x_axes().get_siblings(ax))
+    room = 0.0 if cells else (ends[-1] - starts[0]) * 0.01
+    show_span(ax, starts[0] - room, ends[-1] + room)
 
 
 def show_asked(ax: Any, shown: Drawable) -> None:

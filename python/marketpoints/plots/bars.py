@@ -5,7 +5,7 @@ from typing import Any
 
 from ..common.data_types import TABLE, amount, role, title as title_of
 from ..common.protocols import Drawable
-from .axes import amounts, blank, legend, make, show_asked, show_span, spans, times
+from .axes import amounts, blank, legend, make, show_asked, show_rows, spans, times
 from .colours import LINE, SIDES, text_colour
 from .labels import amount_unit, identity_of, label, plain, shared, title
 
@@ -62,7 +62,6 @@ def draw(ax: Any, several: Sequence[tuple[Any, Any, Any, Any, str | None]]) -> N
         finite = heights[np.isfinite(heights)]
         low, high = min(low, finite.min(initial=0.0)), max(high, finite.max(initial=0.0))
         if len(starts):
-            room = (ends[-1] - starts[0]) * 0.01  # the axis' line would hide the first bar
-            show_span(ax, starts[0] - room, ends[-1] + room)
+            show_rows(ax, starts, ends)
     ax.set_ylim(low * 1.08, high * 1.08 if high > low else 1.0)
     times(ax)

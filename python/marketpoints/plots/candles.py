@@ -6,7 +6,7 @@ from typing import Any
 from ..common.data_types import role
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, legend, make, panels, prices, show_rows, spans, stacked, times
 from .bars import draw as draw_bars
 from .colours import DOWN, UP, text_colour
 from .labels import amount_unit, identity_of, label, price_label, shared, title
@@ -104,8 +104,7 @@ def draw_prices(ax: Any, series: Sequence[Drawable], named: Drawable) -> None:
     starts, ends, *columns = (values[rows] for values in (starts, ends, *columns))
     add_candles(ax, starts, ends, columns)
     ax.autoscale_view(scalex=False)
-    room = (ends[-1] - starts[0]) * 0.01
-    show_span(ax, starts[0] - room, ends[-1] + room)
+    show_rows(ax, starts, ends)
     times(ax)
 
 

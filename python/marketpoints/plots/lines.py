@@ -8,7 +8,7 @@ from ..common.data_types import TABLE
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
-from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_rows, spans, stacked, times
 from .labels import amount_unit, identity_of, label, names, plain, shared, title
 
 __all__ = ["AMOUNT", "COIN", "FRACTION", "USD", "Panel", "height", "known_panels", "lines", "panels_of", "unit_of"]
@@ -104,9 +104,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     for panel, below in zip(drawn, every, strict=True):
         _panel(panel, parts, below)
     for one in filled:
-        starts, ends = spans(one)
-        room = (ends[-1] - starts[0]) * 0.01
-        show_span(ax, starts[0] - room, ends[-1] + room)
+        show_rows(ax, *spans(one))
     units = {unit_of(panel, series[0]) for panel in drawn}
     ax.set_title(title(common, units.pop() if len(drawn) == 1 else None), loc="left")
     stacked(every)

@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import candles
-from .axes import amounts, blank, broken, held, legend, line, make, prices, show_span, spans, times
+from .axes import amounts, blank, broken, held, legend, line, make, prices, show_rows, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, panels_of, unit_of
 from .options import smile, term_structure
@@ -128,9 +128,7 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
         values = np.append(column, np.nan)[rows]
         colour = f"C{number}" if len(every) <= 10 else colours((number + 0.5) / len(every))
         line(ax, places, values, color=colour, linewidth=1.2, label=text)
-        starts, ends = spans(one)
-        room = (ends[-1] - starts[0]) * 0.01
-        show_span(ax, starts[0] - room, ends[-1] + room)
+        show_rows(ax, *spans(one))
     ax.autoscale_view(scalex=False)
     _unit_of(ax, every, picked[0], same)
     ax.set_title(title(common), loc="left")
