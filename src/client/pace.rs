@@ -237,8 +237,10 @@ impl Pacer {
                 Err(Refusal::DailyCap(wait)) => {
                     place.waits = false;
                     let seconds = wait.as_secs_f64().ceil();
-                    let message =
-                        format!("the key's weight for today is spent; it starts anew at 00:00 UTC, in {seconds} s");
+                    let message = format!(
+                        "the key's weight for today is spent: nothing is sent for {seconds} s (a day ends at 00:00 UTC; a \
+                         service that asks for a wait as long is taken to mean it)"
+                    );
                     return Err(rate_limit(message, wait));
                 }
             };

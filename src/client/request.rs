@@ -10,7 +10,9 @@ use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{RequestLists, Spelling};
 use crate::protocol::suggest::hint;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
-use crate::protocol::{BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TypeSpec, Weight};
+use crate::protocol::{
+    BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TierSpec, TypeSpec, Weight,
+};
 use crate::weight::Demand;
 
 /// A query with its window and bound in the units that users write.
@@ -255,11 +257,11 @@ impl PointsRequest {
             let start = utc(window.start());
             let what =
                 format!("the window starts at {start}, history goes back {days} days, to {at}{}", own_tier(spec));
-            let most = TIERS[TIERS.len() - 1];
-            let way = if most.history_days > spec.history_days {
-                format!("start later, or use a tier that has more ({}: {} days)", most.name, most.history_days)
+            let enough = |tier: &&TierSpec| window.start() >= now.second().plus(-depth(tier.tier));
+            let way = if let Some(tier) = TIERS.iter().find(enough) {
+                format!("start later, or use the tier {}, which has {} days", tier.name, tier.history_days)
             } else {
-                "start later; what is older is only in an archive that was synced while it was there".to_owned()
+                "start later; what no tier has is only in an archive that was synced while it was there".to_owned()
             };
             return Err(ClientError::new(ErrorKind::Tier, format!("{what}; {way}")));
         }
@@ -322,7 +324,7 @@ fn check_window(start: Option<f64>, end: Option<f64>, period: Option<i64>) -> Re
     }
     match (start, end, period) {
         (None, _, None) => Err(ClientError::invalid(format!(
-            "the window has no start; give {}, or {} in seconds",
+            "the window has no start; give {}, or {} and a length such as 90d",
             Spelling::caller().argument("start"),
             Spelling::caller().argument("period")
         ))),

@@ -198,11 +198,14 @@ def test_a_refused_key_says_which_argument_it_is(demo):
 def test_a_window_beyond_the_history_says_what_to_do(demo):
     with demo.client("free") as client, demo.client("advanced") as highest:
         short = problem(mp.TierError, lambda: client.plan("candles", *MARKET, "1d", start="2014-01-01"))
+        # Section 8.1: 7 days of history are free's, 30 are basic's.
+        enough = problem(mp.TierError, lambda: client.plan("candles", *MARKET, "1d", period="20d"))
         longest = problem(mp.TierError, lambda: highest.plan("candles", *MARKET, "1d", start="2014-01-01"))
         reasons = highest.plan("candles", *MARKET, "1d", period="20d").refused_by_tier
     assert "starts at 2014-01-01 00:00:00 UTC" in short
-    assert short.endswith("start later, or use a tier that has more (advanced: 365 days)")
-    assert "start later; what is older is only in an archive" in longest
+    assert short.endswith("start later; what no tier has is only in an archive that was synced while it was there")
+    assert enough.endswith("start later, or use the tier basic, which has 30 days")
+    assert "start later; what no tier has is only in an archive" in longest
     assert re.fullmatch(r"the window starts at .* UTC, history goes back 7 days, to \S+ \S+ UTC", reasons["free"])
 
 

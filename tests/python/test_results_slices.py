@@ -183,3 +183,18 @@ def test_cards_escape_and_cut():
     several = mp.SeriesSet(list(answer) * 12)
     assert "and 4 more" in repr(several) and "and 4 more" in several._repr_html_()
     assert repr(several).count("rows 1") == 8 and "<img" not in several._repr_html_()
+
+
+def test_rows_are_never_asked_of_a_set_in_vain():
+    one = mp.decode_points(body(candles(CANDLES)))
+    for rows, text in ((slice(1, 3), "1:3"), (slice(-2, None), "-2:"), (slice(None, 2), ":2"), (slice(5, 9), "5:9")):
+        with pytest.raises(mp.SelectionError, match=re.escape(f"answer.only[{text}]")):
+            one[rows]
+    with pytest.raises(IndexError, match=r"no series at 1: there is 1; .*answer\.only"):
+        one[1]
+    # What names the one series, or none, is a slice of the set.
+    assert [len(one[rows]) for rows in (slice(None), slice(0, 1), slice(-1, None), slice(0, 0))] == [1, 1, 1, 0]
+    two = one + one
+    assert [len(two[rows]) for rows in (slice(0, 2), slice(1, 5), slice(-3, None))] == [2, 1, 2]
+    with pytest.raises(IndexError, match="no series at 2: there are 2; "):
+        two[2]

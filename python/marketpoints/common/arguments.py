@@ -306,7 +306,7 @@ def rows(limit: Any) -> int | None:
     try:
         return between(limit, "limit", 1, 2**32 - 1)
     except InvalidRequest:
-        message = f"limit: {limit!r} is not a number of rows; give 1 or more, or leave it out for all there are"
+        message = f"limit: {limit!r} is not a number of rows; give 1 or more, or leave it out for as many as can be had"
         raise InvalidRequest(message) from None
 
 

@@ -106,6 +106,9 @@ class Faults:
         """
         if retry_after is not None and status != 429:
             raise InvalidRequest("retry_after goes with status=429")
+        given: object = headers  # whatever was passed
+        if given is not None and not isinstance(given, Mapping):
+            raise InvalidRequest(f"headers: a {type(given).__name__} is no mapping of names to texts")
         delay, chance = number(latency, "latency"), number(probability, "probability")
         rule = self._faults.add(
             path,

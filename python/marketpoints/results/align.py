@@ -98,7 +98,7 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     import numpy as np
 
     if isinstance(left, (Series, SeriesSet)):
-        (own,) = _each(left) if len(_each(left)) == 1 else _refuse_several(left)
+        own = left if isinstance(left, Series) else _only(left)
         return np.ascontiguousarray(_ascending(own)), own.timestamps, own
     # A pandas index or series may have a zone: NumPy has none, and warns.
     zoned = getattr(left, "dt", left)
@@ -138,10 +138,12 @@ def _copy(given: "npt.NDArray[np.datetime64]") -> "npt.NDArray[np.datetime64]":
     return copy.view(given.dtype)
 
 
-def _refuse_several(left: Any) -> Any:
-    raise SelectionError(
-        f"left: a set of {len(left)} series; choose the one whose rows count, such as left.sel(side='BUY')"
-    )
+def _only(left: SeriesSet) -> Series:
+    """The series whose rows count."""
+    try:
+        return left.only
+    except SelectionError as error:
+        raise SelectionError(f"left: {error}") from None
 
 
 def _each(given: object) -> list[Series]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SelectionError
 from .series import Series
-from .sets import SeriesSet
+from .sets import SeriesSet, as_set
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,8 +27,9 @@ def altcoin_dominance(supply: Series | SeriesSet) -> "npt.NDArray[np.float64]":
 
     Raises:
         SelectionError: It is a series of something else, or a set of none or several.
+        InvalidRequest: It is no series.
     """
-    series = supply.only if isinstance(supply, SeriesSet) else supply
+    series = as_set(supply, "supply").only
     identity = series.id
     if identity.type != SUPPLY or (identity.coin or "").upper() != BITCOIN:
         raise SelectionError(f"{identity}: altcoin dominance needs {SUPPLY} of the coin {BITCOIN}")

@@ -1,13 +1,15 @@
 """The set of series that answers a call (specification, section 2.2)."""
 
+import operator
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
-from typing import Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
 
 from .. import _engine
-from ..common.dialect import Dialect
+from ..common.arguments import flag
+from ..common.dialect import Dialect, given_dialect
 from ..common.display import SHOWN, card, listing, safe_repr
 from ..common.sequence import ReadOnlySequence
 from ..common.suggest import did_you_mean
@@ -19,6 +21,9 @@ from .cards import series_card, set_card
 from .heatmap import Heatmap
 from .levels import Profile, Tpo
 from .series import Series
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = ["IDENTITY", "SeriesSet", "decode_points", "unknown_field", "wrap"]
 
@@ -142,10 +147,25 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         """A column of the only series by name; or a series by position, or several series by slice.
 
         Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
+
+        Raises:
+            SelectionError: A slice of a set of one series reaches beyond it, as one that is meant for rows.
+            IndexError: There is no series at this position.
         """
         if isinstance(index, str):
             return self.only[index]
-        return SeriesSet(self._items[index]) if isinstance(index, slice) else self._items[index]
+        if isinstance(index, slice):
+            bounds = [bound for bound in (index.start, index.stop) if bound is not None]
+            if len(self._items) == 1 and any(abs(operator.index(bound)) > 1 for bound in bounds):
+                text = ":".join("" if bound is None else str(bound) for bound in (index.start, index.stop))
+                raise SelectionError(f"a set of one series has no rows of its own; those are answer.only[{text}]")
+            return SeriesSet(self._items[index])
+        try:
+            return self._items[index]
+        except IndexError:
+            there = "there is 1" if len(self._items) == 1 else f"there are {len(self._items)}"
+            words = f"no series at {index}: {there}; rows are those of one, such as answer.only[10:20]"
+            raise IndexError(words) from None
 
     def __add__(self, other: "SeriesSet | Series") -> "SeriesSet":
         """The series of both, in this order; rows are not joined."""
@@ -258,7 +278,7 @@ def decode_points(
     body: bytes | bytearray | memoryview,
     *,
     now: Time | None = None,
-    dialect: Dialect | None = None,
+    dialect: "Dialect | str | os.PathLike[str] | None" = None,
     strict: bool = False,
 ) -> SeriesSet:
     """Decodes a ``/v1/points`` body that you already have, nested or flat (section 2.2).
@@ -266,7 +286,7 @@ def decode_points(
     Args:
         body: The body, decompressed.
         now: When it was fetched, for :attr:`Series.is_closed`; None is the wall clock.
-        dialect: The names that the service publishes; None is the specification's.
+        dialect: The names that the service publishes, or the path of their TOML file; None is the specification's.
         strict: Whether a price that is 0 in every row, beside fields that this version does not know, is an error: it
             was probably renamed. Otherwise it is a :class:`~marketpoints.RenamedFieldWarning`.
 
@@ -279,8 +299,10 @@ def decode_points(
         what = f"a {type(given).__name__} is no body"
         raise InvalidRequest(f"body: {what}; give its bytes, such as response.content or text.encode()")
     asked_at = time.time() if now is None else to_unix(now, "now")
-    names = None if dialect is None else dialect._checked
-    return wrap(_engine.decode_points(body if isinstance(body, bytes) else bytes(body), names, strict), asked_at)
+    speaks = given_dialect(dialect)
+    names = None if speaks is None else speaks._checked
+    whole = body if isinstance(body, bytes) else bytes(body)
+    return wrap(_engine.decode_points(whole, names, flag(strict, "strict")), asked_at)
 
 
 def wrap(

@@ -203,7 +203,9 @@ fn of_environment(variable: &str) -> Option<PathBuf> {
 /// The package's cache folder from the environment variables.
 fn named_cache() -> Option<PathBuf> {
     let home = || of_environment("HOME").or_else(|| of_environment("USERPROFILE")).map(|home| home.join(".cache"));
-    let cache = || of_environment("XDG_CACHE_HOME").or_else(home).map(|cache| cache.join("marketpoints"));
+    // A relative one is to be ignored, says its specification: it would be another folder for each working directory.
+    let shared = || of_environment("XDG_CACHE_HOME").filter(|cache| cache.is_absolute());
+    let cache = || shared().or_else(home).map(|cache| cache.join("marketpoints"));
     of_environment(FOLDER_VARIABLE).or_else(cache)
 }
 

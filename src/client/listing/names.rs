@@ -8,7 +8,7 @@ use crate::client::listed::Listed;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::did_you_mean;
-use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery};
+use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery, excerpt};
 
 /// Most names that a message lists.
 const FEW: usize = 8;
@@ -56,10 +56,12 @@ impl ListLookup<String> for NameLookup<'_> {
         }
         let of = filters.types.join(", ");
         let at = if filters.exchanges.is_empty() { "the service".to_owned() } else { filters.exchanges.join(" with ") };
+        let at = excerpt(&at);
         if names.is_empty() && filters.types.iter().any(|name| DataType::find(name).is_none()) {
             return Ok(Listed::Unknown); // for an unknown type it may list nothing at all
         }
         if names.is_empty() {
+            let name = excerpt(name);
             let words = format!("the service lists nothing of {of} for {at}: {name} may be answered with nothing");
             return Ok(Listed::Unsure(words));
         }
@@ -69,6 +71,7 @@ impl ListLookup<String> for NameLookup<'_> {
             1..=FEW => names.join(", "),
             count => format!("{count} {}", words_of(*list)),
         };
+        let name = excerpt(name);
         let words = format!("{at} has no {name}{near} (of {of} the service lists {there} there");
         // The list of so large a venue may be incomplete.
         if filters.exchanges.iter().any(|exchange| venue(exchange) == Some(VenueKind::Prediction)) {

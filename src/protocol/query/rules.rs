@@ -180,7 +180,12 @@ impl QueryRules<'_> {
             _ => {}
         }
         if spec.needs_block_size && query.block_size.is_none() {
-            return self.refuse("blockSize", &format!("needs {}, the price step in USD", of("blockSize")));
+            let where_from = match self.spelling {
+                Spelling::Wire => "GET /v1/discover/block_sizes recommends some",
+                Spelling::Arguments => "client.block_sizes(exchange=…, raw_symbol=…) recommends some",
+                Spelling::Options => "10 and 100 are common for BTC",
+            };
+            return self.refuse("blockSize", &format!("needs {}, the price step; {where_from}", of("blockSize")));
         }
         if query.block_size.is_some_and(|size| !(size.is_finite() && size > 0.0)) {
             return self.refuse("blockSize", &format!("takes a {} above 0", of("blockSize")));
