@@ -6,6 +6,13 @@ WHEELS := .venv-wheels/bin
 # Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
 # What compiles for minutes shows cargo's progress; CARGO_TERM_QUIET=true silences it.
 DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target/python
+DEMO_EXTRAS := plot,pandas
+# Argument: extras. pip gets them while cargo compiles; the last step finds all of it there.
+define develop
+@set -e; export PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1; \
+  $(BIN)/python -m pip install --only-deps --no-build-isolation '.[$(1)]' & extras=$$!; \
+  $(DEVELOP) --skip-install || { kill $$extras; exit 1; }; wait $$extras; $(DEVELOP) --extras $(1)
+endef
 # What is timed is built as wheels are.
 SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
@@ -242,9 +249,9 @@ $(VENV)/.venv:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.venv $(ENGINE)
-	$(DEVELOP) --extras plot,pandas
+	$(call develop,$(DEMO_EXTRAS))
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.venv $(ENGINE)
-	$(DEVELOP) --extras dev
+	$(call develop,dev)
 	@touch $(VENV)/.demo $@
