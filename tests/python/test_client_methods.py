@@ -8,6 +8,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints import _engine
+from marketpoints.common import signatures
 from marketpoints.common.arguments import METHODS
 from marketpoints.common.queries import CommonArguments
 
@@ -235,10 +236,18 @@ def test_a_misspelt_argument_is_refused_with_the_call_that_was_made(tmp_path):
                     call("candles", start=0, **{slip: 3600})
             with pytest.raises(TypeError, match=rf"^{name}\(\) got an unexpected keyword argument 'open_window'"):
                 call("candles", *MARKET, "1h", start=0, end=3600, open_window=True)
+            with pytest.raises(TypeError, match=rf"^{name}\(\) got .* 'max_wait'; give it to Client\("):
+                call("candles", *MARKET, "1h", start=0, end=3600, max_wait=3)
         with pytest.raises(TypeError, match=r"^plan\(\) takes from 1 to 4 positional arguments but 5 were given"):
             client.plan("candles", *MARKET, "1h", "surplus")
         with pytest.raises(TypeError, match=r"^points\(\) missing 1 required positional argument: 'type'"):
             client.points()
+
+
+def test_settings_of_a_client_are_known_as_such():
+    calls = [inspect.signature(getattr(mp.Client, name)).parameters for name in [*METHODS, "points"]]
+    settings = set(inspect.signature(mp.Client).parameters).difference(*calls)
+    assert settings == signatures.OF_CLIENTS
 
 
 def test_the_documentation_of_points_tells_every_argument_of_the_protocols_table():

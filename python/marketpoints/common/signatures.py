@@ -10,13 +10,23 @@ from .suggest import did_you_mean
 
 __all__ = ["checked_keywords", "unknown"]
 
+#: What a client takes and none of its calls does.
+OF_CLIENTS = {
+    "any_block_size", "api_key", "archive", "archive_source", "base_url", "budget", "ca_certs",
+    "check_symbols", "clock", "dialect", "max_body", "max_memory", "max_wait", "proxy", "read_timeout",
+    "retries", "tier", "timeout", "total_timeout",
+}  # fmt: skip
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an unknown keyword argument of a call, with the nearest known one as a hint."""
-    near = _engine.closest(name, list(known))
-    hint = did_you_mean(near) or "; parameters that only the service knows go into extra={…}"
+    if name in OF_CLIENTS:
+        hint = "; give it to Client(…) or AsyncClient(…)"
+    else:
+        near = _engine.closest(name, list(known))
+        hint = did_you_mean(near) or "; parameters that only the service knows go into extra={…}"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
