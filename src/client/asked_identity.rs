@@ -23,7 +23,7 @@ pub(super) fn check_identities(answer: &[Series], query: &PointsQuery) -> Result
 /// The field of an identity that contradicts the query, what it says, and what was asked for.
 fn contradiction<'a>(id: &'a SeriesId, query: &PointsQuery) -> Option<(&'static str, &'a str, String)> {
     let one_of = |field, sent: Option<&'a str>, asked: &[String]| {
-        let sent = sent.filter(|sent| !asked.is_empty() && !asked.iter().any(|one| one.eq_ignore_ascii_case(sent)))?;
+        let sent = sent.filter(|sent| !asked.is_empty() && !asked.iter().any(|one| same_name(one, sent)))?;
         Some((field, sent, asked.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>().join(", ")))
     };
     let same = |field, sent: &'a Option<String>, asked: &Option<String>| {
@@ -46,6 +46,19 @@ fn contradiction<'a>(id: &'a SeriesId, query: &PointsQuery) -> Option<(&'static 
         .or(interval)
         .or_else(|| if query.is_aggregated() { None } else { of_market() })
         .or_else(|| same("tenor", &id.tenor, &query.tenor))
+}
+
+/// Whether two names have the same letters and digits: case and separators are a matter of spelling. Names without any are
+/// compared as they are.
+fn same_name(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let letters = |name: &str| {
+        name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
+    };
+    let (left, right) = (letters(one), letters(other));
+    !left.is_empty() && left == right
 }
 
 #[cfg(test)]
@@ -99,7 +112,7 @@ mod tests {
         assert_eq!(answered(|id| *id = SeriesId::default(), &asked()), Ok(()));
         assert_eq!(answered(|id| id.interval = Some("1m".into()), &asked()), Ok(()));
         assert_eq!(answered(|id| id.interval = Some("NEW".into()), &asked()), Ok(()));
-        assert_eq!(answered(|id| id.raw_symbol = Some("btcusdt".into()), &asked()), Ok(()));
+        assert_eq!(answered(|id| id.raw_symbol = Some("btc-usdt".into()), &asked()), Ok(()));
         // One exchange of several, any market of a coin, and a sum, whatever it is called.
         let several = PointsQuery { exchanges: vec!["BYBIT".into(), "BINANCE_FUTURES".into()], ..asked() };
         assert_eq!(answered(|_| (), &several), Ok(()));
