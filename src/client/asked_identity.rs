@@ -42,7 +42,7 @@ fn contradiction<'a>(id: &'a SeriesId, query: &PointsQuery) -> Option<(&'static 
             .or_else(|| same("normalizedSymbol", &id.normalized_symbol, &query.normalized_symbol))
             .or_else(|| same("coin", &id.coin, &query.coin))
     };
-    same("type", &id.data_type, &Some(query.data_type.clone()))
+    one_of("type", id.data_type.as_deref(), std::slice::from_ref(&query.data_type))
         .or(interval)
         .or_else(|| if query.is_aggregated() { None } else { of_market() })
         .or_else(|| same("tenor", &id.tenor, &query.tenor))

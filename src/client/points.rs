@@ -85,9 +85,9 @@ impl ClientInner {
         Ok(slices.iter().map(|slice| self.planned(&request.query, slice)).collect())
     }
 
-    /// Sends the requests of a query for one symbol concurrently and passes each answer to `take` as it arrives: its index in the
-    /// plan, its series, and the service's clock. `take` returns its result and whether to continue. The results are in
-    /// the plan's order.
+    /// Sends the requests of a query for one symbol concurrently and passes each answer of what was asked for to `take` as
+    /// it arrives: its index in the plan, its series, and the service's clock. `take` returns its result and whether to
+    /// continue. The results are in the plan's order.
     pub(super) async fn send<T, R: Future<Output = (T, bool)>>(
         &self,
         run: &CallRun<'_>,
