@@ -3,6 +3,7 @@
 //! would pass a bucket that is not closed for one that is.
 
 use super::error::{ClientError, ErrorKind};
+use super::typos::letters;
 use crate::columns::Series;
 use crate::protocol::{Interval, PointsQuery, SeriesId};
 
@@ -51,14 +52,7 @@ fn contradiction<'a>(id: &'a SeriesId, query: &PointsQuery) -> Option<(&'static 
 /// Whether two names have the same letters and digits: case and separators are a matter of spelling. Names without any are
 /// compared as they are.
 fn same_name(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
-    }
-    let letters = |name: &str| {
-        name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>()
-    };
-    let (left, right) = (letters(one), letters(other));
-    !left.is_empty() && left == right
+    one == other || (letters(one) == letters(other) && !letters(one).is_empty())
 }
 
 #[cfg(test)]

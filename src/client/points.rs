@@ -115,9 +115,9 @@ impl ClientInner {
                             Err(ClientError::new(ErrorKind::Transport, message).of(&planned.url))
                         }
                     };
-                    let checked = fetched.and_then(|(series, date)| match check_identities(&series, query) {
-                        Ok(()) => Ok((series, date)),
-                        Err(error) => Err(error.of(&planned.url)),
+                    let checked = fetched.and_then(|(series, date)| {
+                        check_identities(&series, query).map_err(|error| error.of(&planned.url))?;
+                        Ok((series, date))
                     });
                     match checked {
                         Ok((series, date)) => {

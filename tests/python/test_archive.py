@@ -464,7 +464,7 @@ def forks(done, total):
     if not children:
         child = os.fork()
         if child == 0:
-            time.sleep(60)
+            time.sleep(60)  # not waiting for anything: the child outlives the calls, whose lock must not be its own
             os._exit(0)
         children.append(child)
 

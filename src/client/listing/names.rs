@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use crate::client::error::ClientError;
 use crate::client::list_cache::{ListLookup, ListQuery};
 use crate::client::listed::Listed;
+use crate::client::typos::letters;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
 use crate::protocol::suggest::did_you_mean;
@@ -107,10 +108,6 @@ fn nearest<'a>(name: &str, names: &'a [String]) -> Option<&'a str> {
         (slip || continues).then_some((edits, Reverse(known_letters.ends_with("USDT")), known))
     });
     candidates.min_by_key(|(edits, in_usdt, _)| (*edits, *in_usdt)).map(|(_, _, known)| known.as_str())
-}
-
-fn letters(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_uppercase).collect()
 }
 
 #[cfg(test)]
