@@ -54,6 +54,9 @@ def test_a_profile_is_values_and_offsets(profile):
     ]
     with pytest.raises(IndexError, match="there are 3"):
         profile.snapshot(3)
+    for wrong in (1.5, "1", None, float("nan")):
+        with pytest.raises(TypeError, match="integer"):
+            profile.snapshot(wrong)
     assert profile.columns == ("levels",)
     assert "levels" in profile.only and "volume" not in profile.only
     assert "levels 3" in repr(profile.only)

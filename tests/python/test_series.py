@@ -220,6 +220,8 @@ def test_lists_are_values_and_offsets():
     assert [profile.row(row).tolist() for row in (0, 1, -1)] == [[1, 2, 3, 4, 5, 6], [], [7, 8, 9]]
     with pytest.raises(IndexError, match="row 3: there are 3"):
         profile.row(3)
+    with pytest.raises(TypeError, match="integer"):
+        profile.row(1.5)
 
 
 def test_nested_records_keep_their_rows():

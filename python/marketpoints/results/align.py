@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["align"]
 
 NOT_MOMENTS = "left: moments must be one array of datetime64 that ascends, without NaT"
+NUMBERS = (
+    "left: numbers may be seconds, milliseconds or nanoseconds; give moments (datetime64), of milliseconds "
+    "pandas.to_datetime(left, unit='ms')"
+)
 # Nanoseconds that no age reaches.
 EVER = 2**63 - 1
 
@@ -106,9 +110,12 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
-        moments = given if given.dtype == "datetime64[ns]" else given.astype("datetime64[ns]")
-    except (TypeError, ValueError):
+        numbers = given.dtype.kind in "biuf" and given.size > 0  # NumPy takes all of them for nanoseconds
+        moments = given if numbers or given.dtype == "datetime64[ns]" else given.astype("datetime64[ns]")
+    except (TypeError, ValueError, OverflowError):
         raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
+    if numbers:
+        raise InvalidRequest(NUMBERS)
     if given.dtype.kind != "M" or not given.dtype.isnative:
         given = moments
     if given.ndim != 1:

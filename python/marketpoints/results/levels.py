@@ -1,5 +1,6 @@
 """Results whose rows hold price levels: their base classes, volume profiles and market profiles (section 2.3)."""
 
+import operator
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -84,8 +85,9 @@ class Levels(LevelSeries):
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is not an integer.
         """
-        count = len(self)
+        index, count = operator.index(index), len(self)
         if not -count <= index < count:
             raise IndexError(f"snapshot {index}: there are {count}")
         part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)

@@ -48,7 +48,7 @@ class Ragged:
             IndexError: There is no such row.
             InvalidRequest: Several rows have a step.
         """
-        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(operator.index(index))
+        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(index)
 
     def __iter__(self) -> "Iterator[npt.NDArray[np.float64]]":
         return map(self.row, range(len(self)))
@@ -96,7 +96,7 @@ class Nested:
             if index not in self.fields:
                 raise KeyError(f"no field {index!r}; there are: {', '.join(self.fields) or 'none'}")
             return self.fields[index]
-        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(operator.index(index))
+        return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(index)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Each row's records."""
@@ -108,8 +108,9 @@ def span(offsets: "npt.NDArray[np.int64]", index: int) -> slice:
 
     Raises:
         IndexError: There is no such row.
+        TypeError: It is not an integer.
     """
-    count = len(offsets) - 1
+    index, count = operator.index(index), len(offsets) - 1
     if not -count <= index < count:
         raise IndexError(f"row {index}: there are {count}")
     index %= count
