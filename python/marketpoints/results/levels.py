@@ -1,6 +1,5 @@
 """Results whose rows hold price levels: their base classes, volume profiles and market profiles (section 2.3)."""
 
-import operator
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -87,10 +86,7 @@ class Levels(LevelSeries):
             IndexError: There is no such row.
             TypeError: It is not an integer.
         """
-        index, count = operator.index(index), len(self)
-        if not -count <= index < count:
-            raise IndexError(f"snapshot {index}: there are {count}")
-        part, width = span(self._columns.list(self.LIST)[0], index), len(self.FIELDS)
+        part, width = span(self._columns.list(self.LIST)[0], index, "snapshot"), len(self.FIELDS)
         return self.levels[part.start // width : part.stop // width]
 
 

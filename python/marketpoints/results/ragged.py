@@ -103,8 +103,8 @@ class Nested:
         return map(self.row, range(len(self)))
 
 
-def span(offsets: "npt.NDArray[np.int64]", index: int) -> slice:
-    """The places of one row; negative indices count from the end.
+def span(offsets: "npt.NDArray[np.int64]", index: int, called: str = "row") -> slice:
+    """The places of one row; negative indices count from the end. Errors say what it is called.
 
     Raises:
         IndexError: There is no such row.
@@ -112,7 +112,7 @@ def span(offsets: "npt.NDArray[np.int64]", index: int) -> slice:
     """
     index, count = operator.index(index), len(offsets) - 1
     if not -count <= index < count:
-        raise IndexError(f"row {index}: there are {count}")
+        raise IndexError(f"{called} {index}: there are {count}")
     index %= count
     return slice(int(offsets[index]), int(offsets[index + 1]))
 
