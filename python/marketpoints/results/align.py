@@ -1,6 +1,7 @@
 """Joins in time on what was known: no row sees what came later."""
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
@@ -110,7 +111,7 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
-        numbers = given.dtype.kind in "biuf" and given.size > 0  # NumPy takes all of them for nanoseconds
+        numbers = _holds_numbers(given)  # NumPy takes all of them for nanoseconds
         moments = given if numbers or given.dtype == "datetime64[ns]" else given.astype("datetime64[ns]")
     except (TypeError, ValueError, OverflowError):
         raise InvalidRequest(f"left: a {type(left).__name__} is neither a series nor moments (datetime64)") from None
@@ -128,6 +129,13 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if (moments[ends].astype("datetime64[s]") != given[ends].astype("datetime64[s]")).any():
         raise InvalidRequest("left: moments beyond the years 1677 to 2262 do not fit in nanoseconds")
     return moments, None, None
+
+
+def _holds_numbers(given: "npt.NDArray[Any]") -> bool:
+    """Whether an array holds numbers, be it as objects among others. NaN is none: it stands for a missing moment."""
+    if given.dtype.kind == "O":
+        return any(isinstance(one, Number) and one == one for one in given.flat)
+    return given.dtype.kind in "biuf" and given.size > 0
 
 
 def _copy(given: "npt.NDArray[np.datetime64]") -> "npt.NDArray[np.datetime64]":

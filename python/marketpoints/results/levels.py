@@ -267,6 +267,7 @@ class Tpo(Sessions, LevelSeries):
 
         Raises:
             IndexError: There is no such session.
+            TypeError: It is not an integer.
         """
         return self.levels.row(index)
 

@@ -34,6 +34,7 @@ class Ragged:
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is not an integer.
         """
         return self.values[span(self.offsets, index)]
 
@@ -46,6 +47,7 @@ class Ragged:
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is not an integer.
             InvalidRequest: Several rows have a step.
         """
         return cut(self, *_stretch(index, len(self))) if isinstance(index, slice) else self.row(index)
@@ -74,6 +76,7 @@ class Nested:
 
         Raises:
             IndexError: There is no such row.
+            TypeError: It is not an integer.
         """
         part = span(self.offsets, index)
         return {name: cut(values, part.start, part.stop) for name, values in self.fields.items()}
@@ -90,6 +93,7 @@ class Nested:
         Raises:
             IndexError: There is no such row.
             KeyError: There is no such field; the message names those that are.
+            TypeError: It is neither an integer nor text.
             InvalidRequest: Several rows have a step.
         """
         if isinstance(index, str):
