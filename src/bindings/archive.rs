@@ -208,10 +208,11 @@ impl Archive {
     ) -> PyResult<T> {
         let archive = self.0.clone();
         let process = Process::current(py)?;
-        let done = wait(py, &process, async move { tokio::task::spawn_blocking(move || work(&archive)).await })?;
+        let work: Box<dyn FnOnce() -> Result<T, ClientError> + Send> =
+            Box::new(move || work(&archive).map_err(Into::into));
+        let done = wait(py, &process, async move { tokio::task::spawn_blocking(work).await })?;
         let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()).into());
-        let done: Result<T, ClientError> = done.map_or_else(stopped, |done| done.map_err(Into::into));
-        done.map_err(|error| from_client(py, error))
+        done.unwrap_or_else(stopped).map_err(|error| from_client(py, error))
     }
 }
 

@@ -290,6 +290,19 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
     future: impl Future<Output = T> + Send + 'static,
     convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let (task, value) = task_of(future);
+    awaitable_of(py, process, task, Box::new(move |py| convert(py, value_of(&value)?)))
+}
+
+/// What makes the result of a task that is done.
+type Conversion = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+
+fn awaitable_of<'py>(
+    py: Python<'py>,
+    process: &Process,
+    task: BoxedTask,
+    convert: Conversion,
+) -> PyResult<Bound<'py, PyAny>> {
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let promise = event_loop.call_method0("create_future")?;
     let logging_loop = event_loop.clone().unbind();
@@ -297,15 +310,15 @@ pub(super) fn awaitable<'py, T: Send + 'static>(
         // Attaching may wait for the GIL: the worker's other tasks continue.
         tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
     })?;
-    let future = listening(listener, future);
+    let task = listening(listener, task);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
         // A panic would leave the awaitable pending forever.
-        let outcome = AssertUnwindSafe(future).catch_unwind().await;
+        let outcome = AssertUnwindSafe(task).catch_unwind().await;
         // Attaching may wait for the GIL, which must not block the connections.
         let delivered = tokio::task::spawn_blocking(move || {
             Python::try_attach(|py| {
-                let (value, error) = match outcome.map_err(|_| gone()).and_then(|outcome| convert(py, outcome)) {
+                let (value, error) = match outcome.map_err(|_| gone()).and_then(|()| convert(py)) {
                     Ok(value) => (Some(value), None),
                     Err(error) => (None, Some(error.into_value(py))),
                 };

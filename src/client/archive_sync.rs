@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use super::archive_writes::{
-    ArchiveWork, ArchivedAnswer, Arrived, WriteMode, blocking, closed, keep, key_writer, on_shared, on_writer, only,
-    release,
+    ArchiveWork, ArchivedAnswer, Arrived, SharedKeyWriter, WriteMode, blocking, closed, keep, key_writer, on_shared,
+    on_writer, only, release,
 };
 use super::assemble::assemble;
 use super::call_run::{Amount, CallRun, Progress};
@@ -96,7 +96,7 @@ impl Client {
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
         let (answers, failures) = sent.await?;
         let kept = on_shared(&writer, move |writer| {
             let asked = within(&writer.asked(), window);
@@ -165,7 +165,7 @@ impl Client {
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
         let outcome = sent.await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
         release(&writer).await;
@@ -215,7 +215,7 @@ impl Client {
         let keep_all = if replace { WriteMode::All } else { WriteMode::Nothing };
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, |arrived| keep(&writer, &work, arrived));
+        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
         let outcome = sent.await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
         release(&writer).await;
@@ -223,19 +223,21 @@ impl Client {
         Ok(Checked { synced, revisions })
     }
 
-    /// Sends the requests of some slices concurrently, and passes each answer on as it arrives.
-    async fn send_slices<R: Future<Output = ArchivedAnswer>>(
+    /// Sends the requests of some slices concurrently, and archives each answer as it arrives.
+    async fn send_slices(
         &self,
         run: &CallRun<'_>,
         request: &PointsRequest,
         slices: Vec<Slice>,
         expected: Amount,
-        take: impl Fn(Arrived) -> R,
+        writer: &SharedKeyWriter,
+        work: &ArchiveWork<'_>,
     ) -> Result<(Vec<ArchivedAnswer>, Vec<ClientError>), ClientError> {
         let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
-            let kept = take(Arrived { slice: slices[place], weight: requests[place].weight, date, series });
+            let arrived = Arrived { slice: slices[place], weight: requests[place].weight, date, series };
+            let kept = keep(writer, work, arrived);
             async move {
                 let kept = kept.await;
                 // Rows that cannot be archived are not requested.

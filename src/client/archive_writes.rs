@@ -139,6 +139,8 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ArchiveFault> + Send + 'static,
 ) -> Result<T, ArchiveFault> {
     let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()));
+    // In a box: what runs it is compiled once for each type of values.
+    let work: Box<dyn FnOnce() -> Result<T, ArchiveFault> + Send> = Box::new(work);
     tokio::task::spawn_blocking(work).await.unwrap_or_else(stopped)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use futures::FutureExt;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
@@ -54,7 +55,7 @@ pub(super) async fn serve(
         while connections.try_join_next().is_some() {}
         match accepted {
             Some((stream, peer, slot)) => {
-                connections.spawn(serve_one(stream, peer, Arc::clone(&handler), limits, stop.clone(), slot));
+                connections.spawn(serve_one(stream, peer, Arc::clone(&handler), limits, stop.clone(), slot).boxed());
             }
             None => {
                 slots.close_oldest();

@@ -12,6 +12,8 @@ mod redis;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures::FutureExt;
+
 use self::file::FileLedger;
 use self::lock::lock;
 use self::redis::RedisLedger;
@@ -140,7 +142,7 @@ impl BudgetLedger {
         // Without a runtime the process is about to end: the account drops requests whose end is never reported.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ledger = Arc::clone(self);
-            runtime.spawn(async move { ledger.update(change).await });
+            runtime.spawn(async move { ledger.update(change).await }.boxed());
         }
     }
 

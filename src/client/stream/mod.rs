@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt;
 use tokio::sync::watch;
 
 use self::options::{Standing, StreamShared};
@@ -163,7 +164,7 @@ impl EventStream {
                 let (sender, stands) = watch::channel(None);
                 let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), sender);
                 // The task ends with the queue.
-                drop(tokio::spawn(session.run()));
+                drop(tokio::spawn(session.run().boxed()));
                 standing.push(stands);
             }
         }

@@ -186,7 +186,8 @@ impl Session {
         work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<Option<T>, SessionEnd> {
         let Some(recorder) = self.common.recorder.clone() else { return Ok(None) };
-        let written = tokio::task::spawn_blocking(move || work(&recorder)).await;
+        let work: Box<dyn FnOnce() -> Result<T, ArchiveError> + Send> = Box::new(move || work(&recorder));
+        let written = tokio::task::spawn_blocking(work).await;
         let failed = |problem: String| SessionEnd::Refused(ClientError::new(ErrorKind::Archive, problem));
         match written {
             Ok(Ok(done)) => Ok(Some(done)),

@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError, mpsc};
 
+use futures::FutureExt;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// One runtime per process, made at the first call; a forked child needs its own, because threads do not survive a
@@ -31,14 +32,14 @@ fn handle() -> std::io::Result<Handle> {
 /// The system cannot start a thread, or the work was cancelled.
 pub(super) fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> std::io::Result<T> {
     let (sender, receiver) = mpsc::sync_channel(1);
-    handle()?.spawn(async move {
+    spawn(async move {
         let _ = sender.send(future.await);
-    });
+    })?;
     receiver.recv().map_err(|_| std::io::Error::other("the conversation with the store was broken off"))
 }
 
-/// Spawns a future.
+/// Spawns a future; in a box, so that what runs it is compiled once.
 pub(super) fn spawn(future: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
-    handle()?.spawn(future);
+    handle()?.spawn(future.boxed());
     Ok(())
 }
