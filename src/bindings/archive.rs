@@ -208,6 +208,7 @@ impl Archive {
     ) -> PyResult<T> {
         let archive = self.0.clone();
         let process = Process::current(py)?;
+        // In a box: what runs it is compiled once for each type of values.
         let work: Box<dyn FnOnce() -> Result<T, ClientError> + Send> =
             Box::new(move || work(&archive).map_err(Into::into));
         let done = wait(py, &process, async move { tokio::task::spawn_blocking(work).await })?;

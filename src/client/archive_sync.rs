@@ -96,8 +96,7 @@ impl Client {
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
-        let (answers, failures) = sent.await?;
+        let (answers, failures) = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         let kept = on_shared(&writer, move |writer| {
             let asked = within(&writer.asked(), window);
             writer.read(window).map(|series| (asked, series))
@@ -165,8 +164,7 @@ impl Client {
         let writer = Arc::new(Mutex::new(writer));
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
-        let outcome = sent.await?;
+        let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
         release(&writer).await;
         finish(synced, outcome).map(|(synced, _)| synced)
@@ -215,8 +213,7 @@ impl Client {
         let keep_all = if replace { WriteMode::All } else { WriteMode::Nothing };
         let clock = self.inner.answer_clock(now);
         let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
-        let sent = self.send_slices(run, request, slices, expected, &writer, &work);
-        let outcome = sent.await?;
+        let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
         release(&writer).await;
         let (synced, revisions) = finish(synced, outcome)?;
@@ -237,9 +234,8 @@ impl Client {
         run.expect(expected, Amount::of(&requests))?;
         let take = |place: usize, series, date| {
             let arrived = Arrived { slice: slices[place], weight: requests[place].weight, date, series };
-            let kept = keep(writer, work, arrived);
             async move {
-                let kept = kept.await;
+                let kept = keep(writer, work, arrived).await;
                 // Rows that cannot be archived are not requested.
                 let more = kept.fault.is_none();
                 (kept, more)

@@ -55,6 +55,7 @@ pub(super) async fn serve(
         while connections.try_join_next().is_some() {}
         match accepted {
             Some((stream, peer, slot)) => {
+                // In a box: what runs it is compiled once, not for each kind of runtime.
                 connections.spawn(serve_one(stream, peer, Arc::clone(&handler), limits, stop.clone(), slot).boxed());
             }
             None => {

@@ -142,6 +142,7 @@ impl BudgetLedger {
         // Without a runtime the process is about to end: the account drops requests whose end is never reported.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let ledger = Arc::clone(self);
+            // In a box: what runs it is compiled once, not for each change.
             runtime.spawn(async move { ledger.update(change).await }.boxed());
         }
     }

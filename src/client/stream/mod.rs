@@ -163,7 +163,7 @@ impl EventStream {
             for (family, channels) in &self.channels {
                 let (sender, stands) = watch::channel(None);
                 let session = Session::new(Arc::clone(&self.common), *family, channels.clone(), sender);
-                // The task ends with the queue.
+                // The task ends with the queue. In a box: what runs it is compiled once, not for each kind of runtime.
                 drop(tokio::spawn(session.run().boxed()));
                 standing.push(stands);
             }

@@ -186,6 +186,7 @@ impl Session {
         work: impl FnOnce(&Recorder) -> Result<T, ArchiveError> + Send + 'static,
     ) -> Result<Option<T>, SessionEnd> {
         let Some(recorder) = self.common.recorder.clone() else { return Ok(None) };
+        // In a box: what runs it is compiled once for each type of values.
         let work: Box<dyn FnOnce() -> Result<T, ArchiveError> + Send> = Box::new(move || work(&recorder));
         let written = tokio::task::spawn_blocking(work).await;
         let failed = |problem: String| SessionEnd::Refused(ClientError::new(ErrorKind::Archive, problem));
