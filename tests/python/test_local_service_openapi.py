@@ -81,7 +81,7 @@ def check(case, service):
 # faults.md row 53
 @API.parametrize()
 @BOUNDED
-@pytest.mark.timeout(600 if ASKED else 100)
+@pytest.mark.timeout(600 if ASKED else 300)
 def test_whatever_is_asked_is_answered_as_described(case, twin):
     check(case, twin)
 
