@@ -13,12 +13,14 @@ define develop
   $(BIN)/python -m pip install --only-deps --no-build-isolation '.[$(1)]' & extras=$$!; \
   $(DEVELOP) --skip-install || { kill $$extras; exit 1; }; wait $$extras; $(DEVELOP) --extras $(1)
 endef
-# What is timed is built as wheels are.
-SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python
+# What is timed is built as wheels are: functions are inlined where that costs little code. Arguments of the compiler after `--`
+# reach the package and what is optimised together with it, and rebuild nothing else.
+SMALL_CODE := -- -Cllvm-args=-inlinedefault-threshold=75
+SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python $(SMALL_CODE)
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-avx512 test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -76,14 +78,16 @@ test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distr
 # that of zig. Each wheel is built from the source distribution, which proves that complete.
 WHEEL_MACHINES ?= x86_64 aarch64
 wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 64-bit x86 and ARM, into target/wheels/, and test them
+	@command -v advzip >/dev/null || { echo 'no advzip, which compresses wheels: as root on Debian: apt-get install advancecomp' >&2; exit 1; }
 	rm -f target/wheels/*.whl target/wheels/*.tar.gz
 	$(WHEELS)/python -m pip install --quiet 'maturin[zig]>=1.10,<2'
 	set -e; for machine in $(WHEEL_MACHINES); do \
 	  rustc=$$(tests/arm/rustc $$machine-unknown-linux-gnu); \
 	  if [ $$machine = $$(uname -m) ]; then export CC_$${machine}_unknown_linux_gnu=cc; fi; \
 	  RUSTC=$$rustc PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
-	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels; \
+	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE); \
 	done
+	advzip --recompress --shrink-extra --quiet target/wheels/*.whl
 	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels $(WHEEL_PYTHONS)
 
@@ -92,6 +96,9 @@ test-wheel-arm: .venv-wheels/.ready ## Run the quick tests from the wheel for AR
 
 test-arm: ## Run the decoder's tests on 64-bit ARM, in an emulator where the machine is none (tests/arm/run says what it needs)
 	tests/arm/run
+
+test-avx512: ## Run the tests of the decoder's kernels with AVX-512, in an emulator where the processor has none (tests/avx512/run says what it needs)
+	tests/avx512/run
 
 bench-arm: $(VENV)/.dev ## Estimate the decoder's speed on ARM processors and write docs/performance.md (needs qemu-user and LLVM)
 	$(BIN)/python benches/arm.py
@@ -143,7 +150,7 @@ format: $(VENV)/.dev ## Format Rust and Python
 	$(BIN)/ruff format
 
 wheel: $(VENV)/.venv ## Build the wheel for this machine, as those that are shipped, into target/wheels/
-	$(BIN)/maturin build --profile shipped --compression-level 9 --target-dir target/python --out target/wheels
+	$(BIN)/maturin build --profile shipped --compression-level 9 --target-dir target/python --out target/wheels $(SMALL_CODE)
 
 bench: $(VENV)/.dev ## Time decoding, fetching and frames against the local service
 	$(SHIPPED)

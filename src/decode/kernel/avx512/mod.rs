@@ -79,6 +79,21 @@ struct Tokens {
     ends: *const u32,
 }
 
+/// Where groups of tokens stand in their batch.
+#[derive(Clone, Copy)]
+struct Lanes {
+    first_group: usize,
+    /// Which of the eight of each group are numbers of the batch.
+    inside: u8,
+}
+
+/// The first of up to eight places again behind them.
+fn padded(places: &[u32]) -> [u32; 8] {
+    let mut eight = [places[0]; 8];
+    eight[..places.len()].copy_from_slice(places);
+    eight
+}
+
 /// The places of the set bits, the lowest first.
 fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -151,19 +166,19 @@ avx512! {
                     }
                     size => {
                         let tokens = Tokens { base: bytes.as_ptr(), befores: befores.as_ptr(), skip, ends: ends.as_ptr() };
-                        groups(&tokens, size == Size::Tiny, &mut digits, &mut out[..whole], &mut queue);
+                        let all = Lanes { first_group: 0, inside: 0xFF };
+                        groups(&tokens, size == Size::Tiny, all, &mut digits, &mut out[..whole], &mut queue);
                     }
                 }
                 let rest = ends.len() - whole;
                 if rest > 0 {
-                    let (mut last_befores, mut last_ends, mut values) = ([befores[whole]; 8], [ends[whole]; 8], [0.0; 8]);
-                    last_befores[..rest].copy_from_slice(&befores[whole..]);
-                    last_ends[..rest].copy_from_slice(&ends[whole..]);
+                    let (last_befores, last_ends) = (padded(&befores[whole..]), padded(&ends[whole..]));
                     let tokens =
                         Tokens { base: bytes.as_ptr(), befores: last_befores.as_ptr(), skip, ends: last_ends.as_ptr() };
-                    let read = decimal16::read(tokens.base, tokens.ends, tokens.lengths(0));
-                    group(&tokens, 0, &read, values.as_mut_ptr(), whole / 8, (1u8 << rest) - 1, &mut queue);
-                    out[whole..].iter_mut().zip(values).for_each(|(out, value)| _ = out.write(value));
+                    let mut values = [MaybeUninit::uninit(); 8];
+                    let some = Lanes { first_group: whole / 8, inside: (1 << rest) - 1 };
+                    groups(&tokens, false, some, &mut digits, &mut values, &mut queue);
+                    out[whole..].copy_from_slice(&values[..rest]);
                 }
                 // The queue holds offsets of this batch.
                 if queue.length > 0 && !drain(bytes, &mut queue, out) {
@@ -182,9 +197,8 @@ avx512! {
     /// # Safety
     /// As many tokens as `out` has room for, which is a multiple of eight and no more than [`BATCH`]; every end as for
     /// [`floats`]; the queue has room.
-    #[inline]
     unsafe fn groups(
-        tokens: &Tokens, tiny: bool, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
+        tokens: &Tokens, tiny: bool, lanes: Lanes, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
         out: &mut [MaybeUninit<f64>], queue: &mut LeftNumbers,
     ) {
         let out = out.as_chunks_mut::<8>().0;
@@ -205,26 +219,24 @@ avx512! {
             }
             for at in ones(pending) {
                 let place = out.as_mut_ptr().add(at).cast();
-                group(tokens, at, digits[at].assume_init_ref(), place, at, 0xFF, queue);
+                group(tokens, at, lanes, digits[at].assume_init_ref(), place, queue);
             }
         }
     }
 
-    /// Makes doubles of eight numbers whose digits are read, the group at `place` of the batch, and queues those of them
-    /// inside the mask that are not short.
+    /// Makes doubles of eight numbers whose digits are read, and queues those of them that are not short.
     ///
     /// # Safety
     /// Eight tokens; room in `out` and in the queue.
     #[inline]
     unsafe fn group(
-        tokens: &Tokens, at: usize, digits: &decimal16::Digits16, out: *mut f64, place: usize, inside: u8,
-        queue: &mut LeftNumbers,
+        tokens: &Tokens, at: usize, lanes: Lanes, digits: &decimal16::Digits16, out: *mut f64, queue: &mut LeftNumbers,
     ) {
         // SAFETY: the caller's.
         unsafe {
             let (values, failed) = decimal16::doubles(digits, tokens.lengths(at));
             _mm512_storeu_pd(out, values);
-            let failed = failed & inside;
+            let failed = failed & lanes.inside;
             if failed != 0 {
                 let to = |array: &mut [MaybeUninit<u32>], from: usize, values: __m256i| {
                     _mm256_storeu_si256(array.as_mut_ptr().add(from).cast(), _mm256_maskz_compress_epi32(failed, values));
@@ -232,8 +244,9 @@ avx512! {
                 to(&mut queue.starts, queue.length, tokens.starts(at));
                 to(&mut queue.ends, queue.length, _mm256_loadu_si256(tokens.ends.add(at * 8).cast()));
                 queue.length += failed.count_ones() as usize;
-                queue.groups |= 1 << place;
-                queue.lanes[place] = failed;
+                let group = lanes.first_group + at;
+                queue.groups |= 1 << group;
+                queue.lanes[group] = failed;
             }
         }
     }
@@ -341,29 +354,29 @@ avx512! {
             // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
             return unsafe { super::x86::avx2::times(bytes, befores, skip, ends, fraction, out) };
         }
-        let (skip_2, ends_2) = fraction.unwrap_or((0, ends));
+        let (parts, skips, last_ends) = match fraction {
+            Some((skip_2, ends_2)) => (2, [skip, skip_2], ends_2),
+            None => (1, [skip; 2], ends),
+        };
+        let mut copies: [[u32; 8]; 3];
+        let mut values = [MaybeUninit::uninit(); 8];
         for first in (0..rows).step_by(8) {
             let count = (rows - first).min(8);
-            let mut values = [0i64; 8];
             // SAFETY: eight of each follow, or are copied from as many as there are, and the caller answers for the ends.
             let mut failed = unsafe {
-                if count == 8 {
-                    let (befores, ends) = (befores.as_ptr().add(first), ends.as_ptr().add(first));
-                    let part = fraction.map(|_| (skip_2, ends_2.as_ptr().add(first)));
-                    eight_times(bytes, befores, skip, ends, part, out.as_mut_ptr().add(first).cast())
+                let (places, to) = if count == 8 {
+                    let places = [befores.as_ptr().add(first), ends.as_ptr().add(first), last_ends.as_ptr().add(first)];
+                    (places, out.as_mut_ptr().add(first))
                 } else {
-                    let eight = |from: &[u32]| {
-                        let mut copy = [from[first]; 8];
-                        copy[..count].copy_from_slice(&from[first..]);
-                        copy
-                    };
-                    let (befores, ends, ends_2) = (eight(befores), eight(ends), eight(ends_2));
-                    let part = fraction.map(|_| (skip_2, ends_2.as_ptr()));
-                    let failed = eight_times(bytes, befores.as_ptr(), skip, ends.as_ptr(), part, values.as_mut_ptr());
-                    out[first..].iter_mut().zip(values).for_each(|(out, value)| _ = out.write(value));
-                    failed & ((1 << count) - 1)
-                }
+                    copies = [padded(&befores[first..]), padded(&ends[first..]), padded(&last_ends[first..])];
+                    ([copies[0].as_ptr(), copies[1].as_ptr(), copies[2].as_ptr()], values.as_mut_ptr())
+                };
+                eight_times(bytes, parts, places, skips, to.cast())
             };
+            if count < 8 {
+                out[first..].copy_from_slice(&values[..count]);
+                failed &= (1 << count) - 1;
+            }
             while failed != 0 {
                 let row = first + failed.trailing_zeros() as usize;
                 let whole = befores[row].wrapping_add(skip) as usize..ends[row] as usize;
@@ -376,28 +389,29 @@ avx512! {
         true
     }
 
-    /// Reads eight times; returns which are spelled otherwise or out of range.
+    /// Reads eight times, of seconds or of seconds and nanoseconds; returns which are spelled otherwise or out of range.
+    /// Each of the `parts` ends where the next one begins, `skips` bytes before its first digit.
     ///
     /// # Safety
     /// Eight of each, every end as for [`times`].
     #[inline]
-    unsafe fn eight_times(
-        bytes: &[u8], befores: *const u32, skip: u32, ends: *const u32, part: Option<(u32, *const u32)>, out: *mut i64,
-    ) -> u8 {
-        // SAFETY: the caller's.
-        unsafe {
-            let (seconds, mut failed) = integers(bytes, befores, skip, ends);
-            failed |= _mm512_cmpgt_epu64_mask(seconds, _mm512_set1_epi64(fallback::MOST_SECONDS));
-            let second = _mm512_set1_epi64(fallback::NANOSECONDS);
-            let mut value = _mm512_mullo_epi64(seconds, second);
-            if let Some((skip, part_ends)) = part {
-                let (parts, malformed) = integers(bytes, ends, skip, part_ends);
-                failed |= malformed | _mm512_cmpge_epu64_mask(parts, second);
-                value = _mm512_add_epi64(value, parts);
-            }
-            _mm512_storeu_si512(out.cast(), value);
-            failed
+    unsafe fn eight_times(bytes: &[u8], parts: usize, places: [*const u32; 3], skips: [u32; 2], out: *mut i64) -> u8 {
+        let mut values = [_mm512_setzero_si512(); 2];
+        let mut failed = 0;
+        // In a loop, because a function that is called once is inlined however large it is.
+        for part in 0..parts.min(2) {
+            // SAFETY: the caller's.
+            let (value, malformed) = unsafe { integers(bytes, places[part], skips[part], places[part + 1]) };
+            values[part] = value;
+            failed |= malformed;
         }
+        let [seconds, nanoseconds] = values;
+        let second = _mm512_set1_epi64(fallback::NANOSECONDS);
+        failed |= _mm512_cmpgt_epu64_mask(seconds, _mm512_set1_epi64(fallback::MOST_SECONDS));
+        failed |= _mm512_cmpge_epu64_mask(nanoseconds, second);
+        // SAFETY: room for eight.
+        unsafe { _mm512_storeu_si512(out.cast(), _mm512_add_epi64(_mm512_mullo_epi64(seconds, second), nanoseconds)) };
+        failed
     }
 
     /// Eight integers below 10^16, and which of them are something else.

@@ -290,23 +290,30 @@ pub(super) unsafe fn times(
         // SAFETY: the caller's.
         unsafe { super::times(bytes, &befores[span.clone()], skip, &ends[span.clone()], part, &mut out[span]) }
     };
+    let (parts, skips, last_ends) = match fraction {
+        Some((skip_2, ends_2)) => (2, [skip, skip_2], ends_2),
+        None => (1, [skip; 2], ends),
+    };
     let whole = ends.len() / 4 * 4;
     for first in (0..whole).step_by(4) {
         // SAFETY: four of each, and the caller answers for the ends.
         let wrong = unsafe {
-            let own_ends = ends.as_ptr().add(first);
-            let (seconds, mut wrong) = integers(bytes.as_ptr(), befores.as_ptr().add(first), skip, own_ends);
-            wrong |= above(seconds, fallback::MOST_SECONDS);
+            // Each part ends where the next one begins.
+            let places = [befores, ends, last_ends].map(|places| places.as_ptr().add(first));
+            let (mut values, mut wrong) = ([_mm256_setzero_si256(); 2], 0);
+            // In a loop, because a function that is called once is inlined however large it is.
+            for part in 0..parts {
+                let (value, malformed) = integers(bytes.as_ptr(), places[part], skips[part], places[part + 1]);
+                values[part] = value;
+                wrong |= malformed;
+            }
+            let [seconds, nanoseconds] = values;
+            wrong |= above(seconds, fallback::MOST_SECONDS) | above(nanoseconds, fallback::NANOSECONDS - 1);
             // Seconds have a few bits above 32.
             let second = _mm256_set1_epi64x(fallback::NANOSECONDS);
             let upper = _mm256_slli_epi64::<32>(_mm256_mul_epu32(_mm256_srli_epi64::<32>(seconds), second));
-            let mut time = _mm256_add_epi64(_mm256_mul_epu32(seconds, second), upper);
-            if let Some((skip, parts)) = fraction {
-                let (part, malformed) = integers(bytes.as_ptr(), own_ends, skip, parts.as_ptr().add(first));
-                wrong |= malformed | above(part, fallback::NANOSECONDS - 1);
-                time = _mm256_add_epi64(time, part);
-            }
-            _mm256_storeu_si256(out.as_mut_ptr().add(first).cast(), time);
+            let time = _mm256_add_epi64(_mm256_mul_epu32(seconds, second), upper);
+            _mm256_storeu_si256(out.as_mut_ptr().add(first).cast(), _mm256_add_epi64(time, nanoseconds));
             wrong
         };
         if wrong != 0 && !one_by_one(first..first + 4, out) {
