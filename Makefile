@@ -87,7 +87,7 @@ wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 6
 	  RUSTC=$$rustc PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
 	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE); \
 	done
-	advzip --recompress --shrink-extra --quiet target/wheels/*.whl
+	advzip --recompress --shrink-extra --keep-file-time --quiet target/wheels/*.whl
 	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels $(WHEEL_PYTHONS)
 
