@@ -79,9 +79,9 @@ struct Tokens {
     ends: *const u32,
 }
 
-/// Where groups of tokens stand in their batch.
+/// Which groups of a batch some tokens are.
 #[derive(Clone, Copy)]
-struct Lanes {
+struct BatchPart {
     first_group: usize,
     /// Which of the eight of each group are numbers of the batch.
     inside: u8,
@@ -166,7 +166,7 @@ avx512! {
                     }
                     size => {
                         let tokens = Tokens { base: bytes.as_ptr(), befores: befores.as_ptr(), skip, ends: ends.as_ptr() };
-                        let all = Lanes { first_group: 0, inside: 0xFF };
+                        let all = BatchPart { first_group: 0, inside: 0xFF };
                         groups(&tokens, size == Size::Tiny, all, &mut digits, &mut out[..whole], &mut queue);
                     }
                 }
@@ -176,7 +176,7 @@ avx512! {
                     let tokens =
                         Tokens { base: bytes.as_ptr(), befores: last_befores.as_ptr(), skip, ends: last_ends.as_ptr() };
                     let mut values = [MaybeUninit::uninit(); 8];
-                    let some = Lanes { first_group: whole / 8, inside: (1 << rest) - 1 };
+                    let some = BatchPart { first_group: whole / 8, inside: (1 << rest) - 1 };
                     groups(&tokens, false, some, &mut digits, &mut values, &mut queue);
                     out[whole..].copy_from_slice(&values[..rest]);
                 }
@@ -192,13 +192,14 @@ avx512! {
     /// Reads groups of eight numbers, and queues those that are not short.
     ///
     /// In two rounds: the steps of one group wait for each other, and the processor does not look far enough ahead to fill
-    /// the time with the next groups, unless their steps stand close together.
+    /// the time with the next groups, unless their steps stand close together. A function for both its callers: so what it
+    /// calls itself has one caller, and is inlined however large it is.
     ///
     /// # Safety
     /// As many tokens as `out` has room for, which is a multiple of eight and no more than [`BATCH`]; every end as for
     /// [`floats`]; the queue has room.
     unsafe fn groups(
-        tokens: &Tokens, tiny: bool, lanes: Lanes, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
+        tokens: &Tokens, tiny: bool, part: BatchPart, digits: &mut [MaybeUninit<decimal16::Digits16>; BATCH / 8],
         out: &mut [MaybeUninit<f64>], queue: &mut LeftNumbers,
     ) {
         let out = out.as_chunks_mut::<8>().0;
@@ -219,7 +220,7 @@ avx512! {
             }
             for at in ones(pending) {
                 let place = out.as_mut_ptr().add(at).cast();
-                group(tokens, at, lanes, digits[at].assume_init_ref(), place, queue);
+                group(tokens, at, part, digits[at].assume_init_ref(), place, queue);
             }
         }
     }
@@ -230,13 +231,13 @@ avx512! {
     /// Eight tokens; room in `out` and in the queue.
     #[inline]
     unsafe fn group(
-        tokens: &Tokens, at: usize, lanes: Lanes, digits: &decimal16::Digits16, out: *mut f64, queue: &mut LeftNumbers,
+        tokens: &Tokens, at: usize, part: BatchPart, digits: &decimal16::Digits16, out: *mut f64, queue: &mut LeftNumbers,
     ) {
         // SAFETY: the caller's.
         unsafe {
             let (values, failed) = decimal16::doubles(digits, tokens.lengths(at));
             _mm512_storeu_pd(out, values);
-            let failed = failed & lanes.inside;
+            let failed = failed & part.inside;
             if failed != 0 {
                 let to = |array: &mut [MaybeUninit<u32>], from: usize, values: __m256i| {
                     _mm256_storeu_si256(array.as_mut_ptr().add(from).cast(), _mm256_maskz_compress_epi32(failed, values));
@@ -244,7 +245,7 @@ avx512! {
                 to(&mut queue.starts, queue.length, tokens.starts(at));
                 to(&mut queue.ends, queue.length, _mm256_loadu_si256(tokens.ends.add(at * 8).cast()));
                 queue.length += failed.count_ones() as usize;
-                let group = lanes.first_group + at;
+                let group = part.first_group + at;
                 queue.groups |= 1 << group;
                 queue.lanes[group] = failed;
             }
@@ -398,7 +399,7 @@ avx512! {
     unsafe fn eight_times(bytes: &[u8], parts: usize, places: [*const u32; 3], skips: [u32; 2], out: *mut i64) -> u8 {
         let mut values = [_mm512_setzero_si512(); 2];
         let mut failed = 0;
-        // In a loop, because a function that is called once is inlined however large it is.
+        // In a loop, so that this is the one place that calls it: see `groups`.
         for part in 0..parts.min(2) {
             // SAFETY: the caller's.
             let (value, malformed) = unsafe { integers(bytes, places[part], skips[part], places[part + 1]) };

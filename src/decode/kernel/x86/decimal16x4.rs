@@ -301,7 +301,7 @@ pub(super) unsafe fn times(
             // Each part ends where the next one begins.
             let places = [befores, ends, last_ends].map(|places| places.as_ptr().add(first));
             let (mut values, mut wrong) = ([_mm256_setzero_si256(); 2], 0);
-            // In a loop, because a function that is called once is inlined however large it is.
+            // In a loop: what has one caller is inlined however large it is.
             for part in 0..parts {
                 let (value, malformed) = integers(bytes.as_ptr(), places[part], skips[part], places[part + 1]);
                 values[part] = value;
