@@ -3,9 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := .venv-wheels/bin
-# Cargo and maturin build with different features: a target folder each, or each run would rebuild the other's work.
+# Rust's tests and the engine share what is compiled of others' code: one profile, one folder, and the same features of every
+# crate. `[dev-dependencies]` in Cargo.toml name those of the engine; `tokio/test-util` is one of the tests.
+FAST := --profile fast --target-dir target/python
+FAST_ENGINE := $(FAST) --features python,tokio/test-util
+# What is compiled once and run once is not optimised, and has the checks of a test.
+CHECKED := $(foreach setting,opt-level=0 debug-assertions=true overflow-checks=true,--config profile.fast.package.marketpoints.$(setting))
 # What compiles for minutes shows cargo's progress; CARGO_TERM_QUIET=true silences it.
-DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop --profile fast --target-dir target/python
+DEVELOP := PIP_QUIET=1 $(BIN)/maturin develop $(FAST_ENGINE)
 DEMO_EXTRAS := plot,pandas
 # Argument: extras. pip gets them while cargo compiles; the last step finds all of it there.
 define develop
@@ -32,8 +37,8 @@ demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local se
 test: test-rust test-python test-framework-one_strategy ## Run every test: Rust, Python, the notebooks, the stubs
 
 test-rust:
-	cargo test --no-run
-	cargo test --quiet
+	cargo test $(FAST) $(CHECKED) --no-run
+	cargo test --quiet $(FAST) $(CHECKED)
 
 test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n 3 # more than there often are cores: many tests wait
@@ -68,7 +73,7 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 # With the profile `fast`, whose build stands in target/python already; `wheels` makes those that are shipped.
 test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distribution, install the wheel elsewhere and run quick tests from it
 	rm -rf target/wheels/fast
-	$(BIN)/maturin build --quiet --profile fast --target-dir target/python --out target/wheels/fast
+	$(BIN)/maturin build --quiet $(FAST_ENGINE) --out target/wheels/fast
 	$(BIN)/maturin sdist --out target/wheels/fast
 	MARKETPOINTS_PROFILE=fast MARKETPOINTS_WHEELS=target/wheels/fast $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels/fast $(WHEEL_PYTHONS)
@@ -135,7 +140,7 @@ test-api: $(VENV)/.dev ## Ask the local service whatever an API tester thinks of
 lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo fmt --check
 	cargo clippy --all-targets -- -D warnings
-	cargo clippy --all-targets --features python --target-dir target/python -- -D warnings
+	cargo clippy --all-targets --features python -- -D warnings
 	cargo clippy --no-default-features -- -D warnings
 	cp Cargo.lock tests/arm/Cargo.lock && cargo check --quiet --tests --manifest-path tests/arm/Cargo.toml --target-dir target/arm
 	$(BIN)/ruff check
@@ -220,7 +225,7 @@ audit: ## Look for known vulnerabilities among the dependencies, with cargo-deny
 	pip-audit .
 
 prove: ## Ten million spellings for every kernel, and every damage of small bodies; minutes
-	cargo test --profile fast --lib decode:: -- --include-ignored
+	cargo test $(FAST) --lib decode:: -- --include-ignored
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := flat points numbers chunking

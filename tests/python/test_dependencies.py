@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -19,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "licences"))
 from crates import BORROWED, NOTICES, borrowed_files, label, licence_files, linked, metadata  # noqa: E402 - after the path above
 
 RULES = tomllib.loads((ROOT / "deny.toml").read_text("utf-8"))
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 REGISTRY = "registry+" + RULES["sources"]["allow-registry"][0]
 
 
@@ -120,6 +122,28 @@ def test_no_crate_asks_for_any_version_of_another(cargo_metadata):
 def test_every_crate_is_from_the_registry(cargo_metadata):
     root = cargo_metadata["resolve"]["root"]
     assert [label(one) for one in cargo_metadata["packages"] if one["source"] != REGISTRY and one["id"] != root] == []
+
+
+def features(*options):
+    """The features of every `name version` in the graph that these options ask for."""
+    command = ["cargo", "tree", "--locked", "--no-dedupe", "--prefix", "none", "--format", "{p}|{f}", *options]
+    tree = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout
+    graph = defaultdict(set)
+    for line in tree.splitlines():
+        name, _, several = line.partition("|")
+        if not name.startswith("marketpoints "):
+            graph[name].add(several.removesuffix(" (*)"))
+    return graph
+
+
+def test_rust_tests_and_engine_share_what_is_compiled_of_others(cargo_metadata):
+    [asked] = re.findall(r"^FAST_ENGINE := .*--features (\S+)$", MAKEFILE, re.MULTILINE)
+    engine = features("--edges", "normal,build", "--features", asked)
+    tests = features("--edges", "normal,build,dev")
+    both = engine.keys() & tests.keys()
+    assert len(both) > 150
+    differ = {name: (sorted(engine[name]), sorted(tests[name])) for name in both if engine[name] != tests[name]}
+    assert differ == {}, "compiled twice: name these features in [dev-dependencies] or [build-dependencies]"
 
 
 def test_the_notices_name_every_linked_crate_and_hold_its_licences(cargo_metadata):
