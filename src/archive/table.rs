@@ -77,8 +77,8 @@ fn update(hasher: &mut Sha256, column: &Column) {
 fn words<T: Copy>(hasher: &mut Sha256, values: &[T], bytes: impl Fn(T) -> [u8; 8]) {
     let mut page = [0; 4096];
     for values in values.chunks(page.len() / 8) {
-        for (place, &value) in page.chunks_exact_mut(8).zip(values) {
-            place.copy_from_slice(&bytes(value));
+        for (place, &value) in page.as_chunks_mut().0.iter_mut().zip(values) {
+            *place = bytes(value);
         }
         hasher.update(&page[..values.len() * 8]);
     }
