@@ -3,8 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := .venv-wheels/bin
-# Python compiles what is imported. Compiling all that is installed takes longer than the rest of an installation.
-export PIP_NO_COMPILE := 1
 # Rust's tests and the engine share what is compiled of others' code: one profile, one folder, and the same features of every
 # crate. `[dev-dependencies]` in Cargo.toml name those of the engine; `tokio/test-util` is one of the tests.
 FAST := --profile fast --target-dir target/python
@@ -59,13 +57,14 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	  else echo "$*: UNTRIED: it wants $$(sed -n '1s,^# ,,p' tests/frameworks/$*.txt), and there is none here"; fi
 
 # A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package; the
-# package's own dependency is named here.
+# package's own dependency is named here. Python compiles what is imported: compiling all that is installed takes longer than
+# the rest of an installation.
 # A framework that wants a newer Python than is to be had here is named as untried, and looked for again each time.
 .venv-frameworks/%/.ready: tests/frameworks/%.txt tests/frameworks/interpreter.py | $(VENV)/.venv
 	@rm -rf .venv-frameworks/$*
 	@set -e; python=$$($(PYTHON) tests/frameworks/interpreter.py $<); if [ -n "$$python" ]; then set -x; \
 	  "$$python" -m venv --without-pip .venv-frameworks/$*; \
-	  $(BIN)/python -m pip --python .venv-frameworks/$*/bin/python install --quiet --disable-pip-version-check -r $< 'lazy-loader>=0.5'; \
+	  $(BIN)/python -m pip --python .venv-frameworks/$*/bin/python install --no-compile --quiet --disable-pip-version-check -r $< 'lazy-loader>=0.5'; \
 	  .venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
 	    open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'; \
 	  touch $@; fi
