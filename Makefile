@@ -22,6 +22,9 @@ endef
 # reach the package and what is optimised together with it, and rebuild nothing else.
 SMALL_CODE := -- -Cllvm-args=-inlinedefault-threshold=75
 SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python $(SMALL_CODE)
+# pip would compile every file that it installs, which takes longer than the rest of an installation; Python compiles those that
+# are imported.
+export PIP_COMPILE := no
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
@@ -57,14 +60,13 @@ test-framework-%: .venv-frameworks/%/.ready $(VENV)/.dev
 	  else echo "$*: UNTRIED: it wants $$(sed -n '1s,^# ,,p' tests/frameworks/$*.txt), and there is none here"; fi
 
 # A .pth file makes this checkout importable there, with the extension that `maturin develop` puts beside the package; the
-# package's own dependency is named here. Python compiles what is imported: compiling all that is installed takes longer than
-# the rest of an installation.
+# package's own dependency is named here.
 # A framework that wants a newer Python than is to be had here is named as untried, and looked for again each time.
 .venv-frameworks/%/.ready: tests/frameworks/%.txt tests/frameworks/interpreter.py | $(VENV)/.venv
 	@rm -rf .venv-frameworks/$*
 	@set -e; python=$$($(PYTHON) tests/frameworks/interpreter.py $<); if [ -n "$$python" ]; then set -x; \
 	  "$$python" -m venv --without-pip .venv-frameworks/$*; \
-	  $(BIN)/python -m pip --python .venv-frameworks/$*/bin/python install --no-compile --quiet --disable-pip-version-check -r $< 'lazy-loader>=0.5'; \
+	  $(BIN)/python -m pip --python .venv-frameworks/$*/bin/python install --quiet --disable-pip-version-check -r $< 'lazy-loader>=0.5'; \
 	  .venv-frameworks/$*/bin/python -c 'import sys, sysconfig; \
 	    open(sysconfig.get_path("purelib") + "/marketpoints.pth", "w").write(sys.argv[1] + "\n")' '$(CURDIR)/python'; \
 	  touch $@; fi
@@ -143,7 +145,7 @@ lint: $(VENV)/.dev ## Run the linters, warnings as errors
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets --features python -- -D warnings
 	cargo clippy --no-default-features -- -D warnings
-	cp Cargo.lock tests/arm/Cargo.lock && cargo check --quiet --tests --manifest-path tests/arm/Cargo.toml --target-dir target/arm
+	cp Cargo.lock tests/decoder/Cargo.lock && cargo check --quiet --tests --manifest-path tests/decoder/Cargo.toml --target-dir target/arm
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -232,6 +234,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := flat points numbers chunking
 # New inputs go to target/fuzz; the committed ones stay small. The tool: cargo install cargo-fuzz.
 define fuzz
+	cp Cargo.lock fuzz/Cargo.lock
 	cd fuzz && for target in $(FUZZ_TARGETS); do \
 	  mkdir -p ../target/fuzz/$$target && $(1) cargo fuzz run --sanitizer $(2) $$target ../target/fuzz/$$target \
 	    corpus/$$target -- -max_total_time=$(FUZZ_SECONDS) -max_len=20000 || exit 1; \

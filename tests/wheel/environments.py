@@ -48,12 +48,13 @@ def outside():
 def try_in(python, wheel, folder):
     """Makes the environment in the folder, installs the wheel there and runs the tests; whether all went well."""
     own = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", own, "install", "--quiet"]
     shutil.copy(HERE / "test_installed.py", folder)
     shutil.copy(HERE / "pytest.ini", folder)
     for command in (
-        [python, "-m", "venv", folder],
-        [own, "-m", "pip", "install", "--quiet", "pytest>=8.3", "pytest-timeout>=2.3"],
-        [own, "-m", "pip", "install", "--quiet", "--only-binary=:all:", f"{wheel}[{EXTRAS}]"],
+        [python, "-m", "venv", "--without-pip", folder],
+        [*pip, "pytest>=8.3", "pytest-timeout>=2.3"],
+        [*pip, "--only-binary=:all:", f"{wheel}[{EXTRAS}]"],
         [own, "-I", "-m", "pytest", "--quiet", "-c", folder / "pytest.ini", folder / "test_installed.py"],
     ):
         done = subprocess.run(command, cwd=folder, env=outside(), check=False)
