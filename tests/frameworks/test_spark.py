@@ -12,15 +12,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import marketpoints as mp
+from support.archives import hashes
 
 #: A full hour, a little before the service's clock.
 END, DAY = 1_789_999_200, 86_400
-UNIVERSE = """
+#: A window by its ends: the last thirty days would be others a minute later.
+UNIVERSE = f"""
 type = ["candles", "open_interest"]
 exchange = "BINANCE_FUTURES"
 symbol = ["BTCUSDT", "ETHUSDT"]
 interval = "1m"
-period = "30d"
+start = {END - 30 * DAY}
+end = {END}
 """
 TABLE = "history/type=TRADE_SIDE_AGNOSTIC_AGG"
 LOCAL = """SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
@@ -48,10 +51,6 @@ def service(tmp_path, monkeypatch):
         yield running
 
 
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in Path(folder).rglob("part.parquet")}
-
-
 def columns(frame, *names):
     rows = frame.orderBy("time").select(*names).collect()
     return [list(column) for column in zip(*rows, strict=True)]
@@ -73,7 +72,7 @@ def test_the_recipes_give_the_report_the_bytes_and_the_rows_of_one_run(service, 
         with service.client("unlimited", archive_source=service.url) as client:
             whole = mp.Archive("whole").sync_all(client, "universe.toml")
         assert whole.to_json().partition('"seconds"')[0] == report.to_json().partition('"seconds"')[0]
-        assert files("history") == files("whole")
+        assert hashes("history") == hashes("whole")
         same_rows(names["spark"], names["frame"], names["days"])
     finally:
         names["spark"].stop()

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from support.archives import END, HOUR, part_files
+from support.archives import END, HOUR, hashes
 
 DAY = 24 * HOUR
 #: Two series of three requests each, a hundred thousand minutes being the most that one brings; two of one request.
@@ -44,10 +44,6 @@ def client(service, monkeypatch):
     monkeypatch.setenv("MARKETPOINTS_API_KEY", KEY)
     with service.client("ours") as made:
         yield made
-
-
-def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in part_files(folder)}
 
 
 def done_elsewhere(work):
@@ -92,7 +88,7 @@ def test_processes_do_the_pieces_and_the_report_is_that_of_one_run(service, clie
     assert done == report and done.to_json() == report.to_json() and not done
     assert [one.status for one in done.series] == ["complete"] * 4 + ["refused"] * 2
     service.assert_spent(WEIGHT)
-    assert files(tmp_path / "pieces") == files(tmp_path / "whole")
+    assert hashes(tmp_path / "pieces") == hashes(tmp_path / "whole")
 
 
 def test_the_document_s_program_runs(environment, demo, tmp_path):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from support.archives import END, HOUR, part_files
+from support.archives import END, HOUR, hashes
 
 #: One series of three requests, a hundred thousand minutes being the most that one brings, and nine of one request.
 UNIVERSE = {
@@ -79,11 +79,6 @@ def spent_since(service, started):
     return sum(one.weight for one in service.requests if one.time >= moment)
 
 
-def files(folder):
-    """Every data file's bytes by its place."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in part_files(folder)}
-
-
 def test_killed_again_and_again_it_pays_once_and_ends_in_the_same_bytes(service, start, tmp_path):
     with service.client("unlimited", **PATIENT) as client:
         whole = mp.Archive(tmp_path / "whole").sync_all(client, UNIVERSE)
@@ -103,7 +98,7 @@ def test_killed_again_and_again_it_pays_once_and_ends_in_the_same_bytes(service,
         lines = finish(start(tmp_path / "killed"))
         assert f"weight {left} True" in lines
         assert spent_since(service, started) == left
-    assert files(tmp_path / "killed") == files(tmp_path / "whole")
+    assert hashes(tmp_path / "killed") == hashes(tmp_path / "whole")
     assert not list((tmp_path / "killed" / "_marketpoints" / "unfinished").glob("*"))
 
 
@@ -114,7 +109,7 @@ def test_killed_at_any_moment_it_ends_in_the_same_bytes(service, start, tmp_path
     with service.client("unlimited", **PATIENT) as client:
         began = time.monotonic()
         finish(start(tmp_path / "whole"))
-        whole, taken = files(tmp_path / "whole"), time.monotonic() - began
+        whole, taken = hashes(tmp_path / "whole"), time.monotonic() - began
         # The start of Python, in which nothing happens, does not count.
         began = time.monotonic()
         finish(start(tmp_path / "whole"))
@@ -124,7 +119,7 @@ def test_killed_at_any_moment_it_ends_in_the_same_bytes(service, start, tmp_path
             folder = tmp_path / str(place)
             left = mp.Archive(folder).plan_all(client, UNIVERSE).weight
             if not left:  # every answer had come by then: another one from the start
-                assert files(folder) == whole
+                assert hashes(folder) == whole
                 place += 1
                 continue
             started, child = service.now(), start(folder)
@@ -141,7 +136,7 @@ def test_killed_at_any_moment_it_ends_in_the_same_bytes(service, start, tmp_path
         left = mp.Archive(folder).plan_all(client, UNIVERSE).weight
         report = mp.Archive(folder).sync_all(client, UNIVERSE)
         assert report and report.weight == left
-    assert files(folder) == whole
+    assert hashes(folder) == whole
     assert mp.Archive(folder).verify()
 
 
