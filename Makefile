@@ -23,8 +23,9 @@ endef
 SMALL_CODE := -- -Cllvm-args=-inlinedefault-threshold=75
 SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir target/python $(SMALL_CODE)
 # pip would compile every file that it installs, which takes longer than the rest of an installation; Python compiles those that
-# are imported.
+# are imported, once.
 export PIP_COMPILE := no
+unexport PYTHONDONTWRITEBYTECODE
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
