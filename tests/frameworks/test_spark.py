@@ -12,10 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import marketpoints as mp
-from support.archives import hashes
+from support.archives import DAY, END, hashes
 
-#: A full hour, a little before the service's clock.
-END, DAY = 1_789_999_200, 86_400
 #: A window by its ends: the last thirty days would be others a minute later.
 UNIVERSE = f"""
 type = ["candles", "open_interest"]

@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
-from support.archives import END, HOUR, hashes
+from support.archives import DAY, END, HOUR, hashes
 
-DAY = 24 * HOUR
 #: Two series of three requests each, a hundred thousand minutes being the most that one brings; two of one request.
 UNIVERSE = {
     "exchange": "BINANCE_FUTURES",
