@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use pyo3::exceptions::PyException;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyModule};
 
 use crate::client::log::{Attempt, Listener, LogLevel, LogRecord};
 
 /// The Python module that logs them.
-const MODULE: &str = "marketpoints.common.logs";
+fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || py.import("marketpoints.common.logs").map(Bound::unbind))?;
+    Ok(module.bind(py))
+}
 
 /// A listener that passes a call's records to `tell`; `None` if the logger `marketpoints` would drop them all, so that
 /// none are built. They are logged by [`emit`] on the caller's thread: a handler may hold locks, and may use a client
@@ -21,7 +27,8 @@ pub(super) fn listener(
     py: Python<'_>,
     on_record: impl Fn(LogRecord) + Send + Sync + 'static,
 ) -> PyResult<Option<Listener>> {
-    let threshold: i64 = match py.import(MODULE).and_then(|module| module.call_method0("threshold")?.extract()) {
+    let threshold = module(py).and_then(|module| module.call_method0(intern!(py, "threshold"))?.extract());
+    let threshold: i64 = match threshold {
         Err(error) if !error.is_instance_of::<PyException>(py) => return Err(error),
         Err(_) => return Ok(None),
         Ok(threshold) => threshold,
@@ -68,5 +75,5 @@ fn arguments<'py>(py: Python<'py>, record: &LogRecord) -> PyResult<(Bound<'py, P
         fields.set_item("error", error.as_deref())?;
         fields.set_item("again_in", again_in)?;
     }
-    Ok((py.import(MODULE)?.getattr("emit")?, (record.level() as i64, record.to_string(), fields)))
+    Ok((module(py)?.getattr("emit")?, (record.level() as i64, record.to_string(), fields)))
 }

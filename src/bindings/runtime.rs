@@ -24,7 +24,7 @@ use crate::client::log::{LogRecord, listening};
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
-/// How long small calls are driven on after one that took its time: what a cancelled one leaves to do is done by then.
+/// How long small calls are driven on after one that was given up: what it leaves to do is done by then.
 const LINGER: Duration = Duration::from_secs(1);
 /// Connections need few threads; decoding runs on others.
 const WORKERS: usize = 2;
@@ -75,13 +75,15 @@ impl Process {
         self.caller.as_ref().expect("taken only when dropped")
     }
 
-    /// Drives small calls on a thread of its own until one ends, and a moment longer: what a given up call leaves to do is done.
+    /// Drives small calls on a thread of its own until one ends. If it was given up, which is an error here, they are driven
+    /// a moment longer: what it leaves to do is done. After one that was answered that would only make others' way longer.
     fn drive_until(self: &Arc<Self>, end: oneshot::Receiver<()>) {
         let process = Arc::clone(self);
         let drive = move || {
             process.caller().block_on(async {
-                let _ = end.await;
-                tokio::time::sleep(LINGER).await;
+                if end.await.is_err() {
+                    tokio::time::sleep(LINGER).await;
+                }
             });
         };
         // Without a thread the caller drives the call alone.
@@ -239,12 +241,12 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
     let task = AbortOnDrop(process.caller().spawn(async move {
-        let _under_way = under_way;
         // Connections that ended since the last call are noticed as soon as the runtime looks and its tasks run.
         for _ in 0..2 {
             tokio::task::yield_now().await;
         }
         task.await;
+        let _ = under_way.send(());
         let _ = sender.send(CallEvent::Done);
     }));
     let mut end = Some(end);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::time::Instant;
 
 use super::body_reader::{BodyReader, BytesReader, Unreadable, record};
@@ -20,41 +21,40 @@ impl ClientInner {
     /// Reads the limits of a key of unknown tier, unless they are known: from others who share the budget, else from
     /// `/v1/usage`. If that is forbidden for the key, the headers of later answers give them.
     pub(super) async fn learn_limits(&self) {
-        if self.pacer.knows_limits() {
+        if !self.pacer.knows_limits() {
+            // In a box: every call would have to hold it, and few ask.
+            self.pacer.learnt.get_or_init(|| self.ask_limits().boxed()).await;
+        }
+    }
+
+    async fn ask_limits(&self) {
+        if self.pacer.hears_limits().await {
             return;
         }
-        self.pacer
-            .learnt
-            .get_or_init(|| async {
-                if self.pacer.hears_limits().await {
-                    return;
-                }
-                let Ok(permit) = self.pacer.acquire(Weight::ZERO, self.patience()).await else { return };
-                let mut body = BytesReader::default();
-                let url = self.transport.url(USAGE_PATH, "");
-                let sent = Instant::now();
-                let answer = match self.transport.get(&url, &mut body).await {
-                    Ok(answer) => answer,
-                    Err(broken) => return self.log_attempt(&url, sent, None, Some(&broken.error)),
-                };
-                let refused = (answer.status != 200)
-                    .then(|| ClientError::refused(ErrorBody::parse(answer.status, &answer.refusal)));
-                self.log_attempt(&url, sent, Some(answer.status), refused.as_ref());
-                let mut budget = answer.budget;
-                if answer.status == 200
-                    && let Some(usage) = self.usage_of(&body.into_bytes())
-                    && usage.limit > 0
-                {
-                    budget.limit = u32::try_from(usage.limit).ok();
-                    budget.remaining = u64::try_from(usage.remaining).ok().map(Weight);
-                    budget.used = u64::try_from(usage.used).ok().map(Weight);
-                }
-                match answer.status {
-                    429 => permit.refused(budget, answer.retry_after).await,
-                    _ => permit.answered(budget).await,
-                }
-            })
-            .await;
+        let Ok(permit) = self.pacer.acquire(Weight::ZERO, self.patience()).await else { return };
+        let mut body = BytesReader::default();
+        let url = self.transport.url(USAGE_PATH, "");
+        let sent = Instant::now();
+        let answer = match self.transport.get(&url, &mut body).await {
+            Ok(answer) => answer,
+            Err(broken) => return self.log_attempt(&url, sent, None, Some(&broken.error)),
+        };
+        let refused =
+            (answer.status != 200).then(|| ClientError::refused(ErrorBody::parse(answer.status, &answer.refusal)));
+        self.log_attempt(&url, sent, Some(answer.status), refused.as_ref());
+        let mut budget = answer.budget;
+        if answer.status == 200
+            && let Some(usage) = self.usage_of(&body.into_bytes())
+            && usage.limit > 0
+        {
+            budget.limit = u32::try_from(usage.limit).ok();
+            budget.remaining = u64::try_from(usage.remaining).ok().map(Weight);
+            budget.used = u64::try_from(usage.used).ok().map(Weight);
+        }
+        match answer.status {
+            429 => permit.refused(budget, answer.retry_after).await,
+            _ => permit.answered(budget).await,
+        }
     }
 
     /// Logs the single attempt of a request of weight 0 that a call makes on its own account.

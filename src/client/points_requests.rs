@@ -45,6 +45,10 @@ impl PointsRequests {
         let first = request(if apart { alone } else { &arguments.query.exchanges }, 0)?;
         let selection = first.spec.map(|spec| spec.selection);
         check_pairs(lists, count)?;
+        let max_weight = first.max_weight;
+        if count == 1 && !apart {
+            return Ok(Self { each: vec![first], max_weight });
+        }
         let apart = apart && matches!(selection, Some(Selection::SymbolOrCoin | Selection::OptionSummary));
         let groups: Vec<&[String]> =
             if apart { arguments.query.exchanges.chunks(1).collect() } else { vec![&arguments.query.exchanges] };
@@ -54,7 +58,6 @@ impl PointsRequests {
                 each.push(request(exchanges, place)?);
             }
         }
-        let max_weight = first.max_weight;
         let mut seen = HashSet::new();
         each.retain(|request| seen.insert(request.query.to_query_string()));
         if each.len() > 1 {

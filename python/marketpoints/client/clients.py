@@ -47,8 +47,13 @@ class Client(
         live, asked, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
-        with _wrapping_partial_results(asked), reporting(progress) as report:
-            return self._explained(live, live.points(query, report, now), query, asked)
+        with reporting(progress) as report:
+            try:
+                fetched = live.points(query, report, now)
+            except BaseException as error:
+                _wrap_partial(error, asked)
+                raise
+            return self._explained(live, fetched, query, asked)
 
     def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
@@ -144,17 +149,8 @@ class AsyncClient(
         await self.close()
 
 
-@contextmanager
-def _wrapping_partial_results(asked: Provenance) -> Iterator[None]:
-    """Converts the engine's columns in an error to a set of series."""
-    try:
-        yield
-    except BaseException as error:
-        _wrap_partial(error, asked)
-        raise
-
-
 def _wrap_partial(error: BaseException, asked: Provenance) -> None:
+    """Converts the engine's columns in an error to a set of series."""
     package_error = _package_error(error)
     if isinstance(package_error, (PartialError, ArchiveError)):
         package_error.results = wrap(package_error.results or [], *asked)

@@ -27,7 +27,9 @@ FIELDS = ("url", "weight", "status", "seconds", "attempt", "error", "again_in")
 
 def threshold() -> int:
     """The lowest level that the logger takes now."""
-    return next((level for level in (logging.DEBUG, logging.WARNING) if LOGGER.isEnabledFor(level)), logging.CRITICAL)
+    if LOGGER.isEnabledFor(logging.DEBUG):
+        return logging.DEBUG
+    return logging.WARNING if LOGGER.isEnabledFor(logging.WARNING) else logging.CRITICAL
 
 
 def emit(level: int, message: str, fields: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, TypedDict
 
 from .. import _engine
@@ -135,13 +136,19 @@ TYPED_ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "max_weight": weight_bound,
 }
 # The others go to it as texts, by what the table says that they take.
-_SPELLED: dict[str, Callable[[Any, str], Iterable[str | None]]] = {
-    "text": lambda value, name: [text(value, name)],
+_SPELLINGS: dict[str, Callable[[Any, str], Iterable[str]]] = {
+    "text": lambda value, name: [] if text(value, name) is None else [value],
     "texts": names,
     "flag": lambda value, name: ["true"] if flag(value, name) else [],
     "whole": lambda value, name: [] if value is None else [str(count(value, name))],
     "number": lambda value, name: [] if value is None else [repr(number(value, name))],
     "numbers": lambda value, name: map(repr, numbers(value, name)),
+}
+_PLACES = ("interval", "exchange", "symbol")
+_SPELLED_ARGUMENTS = {
+    name: _SPELLINGS[PARAMETERS[name][0]]
+    for name in (*QueryArguments.__annotations__, *_PLACES)
+    if name not in TYPED_ARGUMENTS
 }
 
 
@@ -172,13 +179,13 @@ def build_query(
     """
     typed: dict[str, Any] = {}
     spelled: list[tuple[str, str]] = []
-    places = {"interval": interval_name(interval), "exchange": exchange, "symbol": symbol}
-    for name, value in {**arguments, **places}.items():
+    places = zip(_PLACES, (interval_name(interval), exchange, symbol), strict=True)
+    for name, value in chain(arguments.items(), places):
         if name in TYPED_ARGUMENTS:
             typed[name] = TYPED_ARGUMENTS[name](value)
-        elif name in places or name in QueryArguments.__annotations__:
-            texts = _SPELLED[PARAMETERS[name][0]](value, name)
-            spelled += [(name, one) for one in texts if one is not None]
+        elif name in _SPELLED_ARGUMENTS:
+            for one in _SPELLED_ARGUMENTS[name](value, name):
+                spelled.append((name, one))
         else:
             raise unknown(call, name, ["exchange", "symbol", "interval", *QueryArguments.__annotations__])
     if open_window:

@@ -1,5 +1,8 @@
-//! The client's methods as futures: each is run by a blocking and by an async method.
+//! The client's methods as futures: each is run by a blocking and by an async method. They are boxed where they arise: one is
+//! kilobytes large, and would be copied from caller to caller.
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -20,11 +23,12 @@ impl Client {
         query: &Query,
         progress: Option<Py<PyAny>>,
         now: Option<f64>,
-    ) -> PyResult<impl Future<Output = CallOutcome<Fetched>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, CallOutcome<Fetched>>> {
         let now = unix_nanos(py, now.map_or_else(|| self.now(py), Ok)?)?;
         let (client, request) = (self.client(py)?, query.0.clone());
         let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { CallOutcome::new(client.points_all(&request, now, progress).await, &raised).with_results() })
+        Ok(async move { CallOutcome::new(client.points_all(&request, now, progress).await, &raised).with_results() }
+            .boxed())
     }
 
     pub(super) fn ask_listing(
@@ -33,10 +37,10 @@ impl Client {
         query: &Query,
         now: UnixNanos,
         archive: Option<&Archive>,
-    ) -> PyResult<impl Future<Output = Result<Listed, ClientError>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, Result<Listed, ClientError>>> {
         let (client, request) = (self.client(py)?, query.0.clone());
         let archive = archive.map(|archive| archive.0.clone());
-        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await })
+        Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await }.boxed())
     }
 
     pub(super) fn fetch_missing(
@@ -45,11 +49,11 @@ impl Client {
         query: &Query,
         archive: &Archive,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = CallOutcome<Each<Synced>>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, CallOutcome<Each<Synced>>>> {
         let now = unix_nanos(py, self.now(py)?)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
-        Ok(async move { CallOutcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) })
+        Ok(async move { CallOutcome::new(client.sync_all(&archive, &request, now, progress).await, &raised) }.boxed())
     }
 
     pub(super) fn fetch_again(
@@ -59,23 +63,24 @@ impl Client {
         archive: &Archive,
         replace: bool,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<impl Future<Output = CallOutcome<Each<Checked>>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, CallOutcome<Each<Checked>>>> {
         let now = unix_nanos(py, self.now(py)?)?;
         let (client, request, archive) = (self.client(py)?, query.0.clone(), archive.0.clone());
         let (progress, raised) = progress_and_raised(progress);
         Ok(async move {
             let answer = client.ask_again_all(&archive, &request, replace, now, progress).await;
             CallOutcome::new(answer, &raised)
-        })
+        }
+        .boxed())
     }
 
     pub(super) fn fetch_markets(
         &self,
         py: Python<'_>,
         filters: MarketFilters,
-    ) -> PyResult<impl Future<Output = Result<Vec<MarketListing>, ClientError>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, Result<Vec<MarketListing>, ClientError>>> {
         let (client, limit, query) = (self.client(py)?, filters.limit, filters.query(py)?);
-        Ok(async move { client.markets(&query, limit).await })
+        Ok(async move { client.markets(&query, limit).await }.boxed())
     }
 
     pub(super) fn fetch_list(
@@ -83,7 +88,7 @@ impl Client {
         py: Python<'_>,
         list: &str,
         filters: Vec<(String, String)>,
-    ) -> PyResult<impl Future<Output = Result<Value, ClientError>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, Result<Value, ClientError>>> {
         let client = self.client(py)?;
         let problem = || errors::invalid(py, &format!("there is no discovery list {list:?}"));
         let list = DiscoveryList::find(list).ok_or_else(problem)?;
@@ -93,7 +98,8 @@ impl Client {
                 DiscoveryList::BlockSizes => client.block_sizes(&filters).await.map(Value::from),
                 _ => client.names(list, &filters).await.map(Value::from),
             }
-        })
+        }
+        .boxed())
     }
 
     pub(super) fn fetch_analytics(
@@ -103,9 +109,9 @@ impl Client {
         parameters: Vec<(String, String)>,
         limit: Option<usize>,
         max_weight: Option<u64>,
-    ) -> PyResult<impl Future<Output = Result<AnalyticsAnswer, ClientError>> + Send + use<>> {
+    ) -> PyResult<BoxFuture<'static, Result<AnalyticsAnswer, ClientError>>> {
         let client = self.client(py)?;
         let query = analytics_query(py, endpoint, parameters)?;
-        Ok(async move { client.analytics(&query, limit, max_weight.map(Weight)).await })
+        Ok(async move { client.analytics(&query, limit, max_weight.map(Weight)).await }.boxed())
     }
 }

@@ -2,7 +2,7 @@
 //! system, which is released when its holder ends in any way.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -42,6 +42,13 @@ pub(super) struct FileLedger {
 struct OpenedLedger {
     file: File,
     path: PathBuf,
+    last: Option<LastWritten>,
+}
+
+/// What this process wrote last. Most often nobody else did since then, and what the file holds need not be parsed.
+struct LastWritten {
+    text: Vec<u8>,
+    record: LedgerRecord,
 }
 
 /// The file's content: a line of JSON, behind which stands a line with its XXH3 checksum. JSON alone would not tell a flipped bit
@@ -67,7 +74,8 @@ impl LedgerRecord {
     }
 
     fn text(&self) -> io::Result<Vec<u8>> {
-        let mut text = serde_json::to_vec(self)?;
+        let mut text = Vec::with_capacity(USUAL);
+        serde_json::to_writer(&mut text, self)?;
         let checksum = xxh3(&text);
         text.push(b'\n');
         text.extend_from_slice(checksum.as_bytes());
@@ -112,7 +120,7 @@ impl FileLedger {
         let mut open = lock(&self.open);
         // Tried twice: the open file may have been removed meanwhile.
         for _ in 0..2 {
-            let OpenedLedger { file, path } = match &mut *open {
+            let OpenedLedger { file, path, last } = match &mut *open {
                 Some(opened) => opened,
                 none => none.insert(self.open().map_err(|problem| format!("its file cannot be opened: {problem}"))?),
             };
@@ -125,7 +133,7 @@ impl FileLedger {
             }
             let locked = Locked(file);
             if is_same_file(file, path) {
-                let updated = update(locked.0, own_view, debt, change);
+                let updated = update(locked.0, last, own_view, debt, change);
                 return updated.map(Some).map_err(|problem| format!("its file {}: {problem}", path.display()));
             }
             drop(locked);
@@ -148,21 +156,23 @@ impl FileLedger {
             _ => problem,
         })?;
         remove_unused(&folder, &path);
-        Ok(OpenedLedger { file, path })
+        Ok(OpenedLedger { file, path, last: None })
     }
 }
 
 fn update<T>(
-    mut file: &File,
+    file: &File,
+    last: &mut Option<LastWritten>,
     own_view: impl Fn(UnixNanos) -> Account,
     debt: impl Fn(UnixNanos) -> Option<Account>,
     change: &mut impl FnMut(&mut Account, UnixNanos) -> T,
 ) -> io::Result<(T, Account, UnixNanos)> {
-    let mut text = Vec::with_capacity(USUAL);
-    file.seek(SeekFrom::Start(0))?;
-    file.take(LARGEST).read_to_end(&mut text)?;
+    let text = read(file)?;
     let (boot, since_boot, wall) = (boot(), since_boot(), wall());
-    let kept = LedgerRecord::parse(&text);
+    let kept = match last.take() {
+        Some(last) if last.text == text => Some(last.record),
+        _ => LedgerRecord::parse(&text),
+    };
     let known = kept.as_ref().filter(|kept| is_of_this_boot(kept, boot, since_boot, wall));
     let epoch = known.map_or_else(|| wall.plus(-since_boot), |kept| kept.epoch);
     let now = epoch.plus(since_boot);
@@ -174,18 +184,60 @@ fn update<T>(
     let value = change(&mut account, now);
     account.shorten();
     let (before, boot) = (text.len(), boot.to_owned());
-    let mut text = LedgerRecord { boot, epoch, account: account.clone() }.text()?;
+    let record = LedgerRecord { boot, epoch, account: account.clone() };
+    let mut text = record.text()?;
     if (text.len()..=USUAL).contains(&before) {
         text.resize(before, b' '); // cheaper than a shorter file
     }
     // Written in place, because the lock belongs to this file. A write cut short by a crash leaves damaged or
     // the old content.
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&text)?;
+    write(file, &text)?;
     if text.len() < before {
         file.set_len(text.len() as u64)?;
     }
+    *last = Some(LastWritten { text, record });
     Ok((value, account, now))
+}
+
+/// All of a file, in one call of the system for most: a file's read is short at its end only.
+fn read(file: &File) -> io::Result<Vec<u8>> {
+    let mut text = vec![0; USUAL];
+    let length = read_at_start(file, &mut text)?;
+    text.truncate(length);
+    if length == USUAL {
+        let mut file = file;
+        file.seek(SeekFrom::Start(length as u64))?;
+        file.take(LARGEST - length as u64).read_to_end(&mut text)?;
+    }
+    Ok(text)
+}
+
+#[cfg(unix)]
+fn read_at_start(file: &File, text: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match std::os::unix::fs::FileExt::read_at(file, text, 0) {
+            Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn write(file: &File, text: &[u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, text, 0)
+}
+
+#[cfg(not(unix))]
+fn read_at_start(mut file: &File, text: &mut [u8]) -> io::Result<usize> {
+    file.seek(SeekFrom::Start(0))?;
+    file.read(text)
+}
+
+#[cfg(not(unix))]
+fn write(mut file: &File, text: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(text)
 }
 
 /// Whether a file's clock is still valid. If the system does not identify its boots, it is valid only while it agrees

@@ -39,7 +39,7 @@ pub(super) struct BudgetLedger {
 
 enum Backend {
     Process,
-    File(FileLedger),
+    File(Box<FileLedger>),
     Redis(Box<RedisLedger>),
 }
 
@@ -63,8 +63,8 @@ impl BudgetLedger {
     pub(super) fn new(scope: &BudgetScope, name: &str, clock: SharedClock) -> Result<Self, ClientError> {
         let backend = match scope {
             BudgetScope::Process => Backend::Process,
-            BudgetScope::Machine => Backend::File(FileLedger::new(None, name)),
-            BudgetScope::Folder(folder) => Backend::File(FileLedger::new(Some(folder.clone()), name)),
+            BudgetScope::Machine => Backend::File(Box::new(FileLedger::new(None, name))),
+            BudgetScope::Folder(folder) => Backend::File(Box::new(FileLedger::new(Some(folder.clone()), name))),
             BudgetScope::Redis(address) => Backend::Redis(Box::new(RedisLedger::new(address, name)?)),
         };
         if let Backend::File(file) = &backend

@@ -60,6 +60,23 @@ async fn two_processes_spend_from_one_file() {
 
 // faults.md row 47
 #[tokio::test]
+async fn an_account_longer_than_one_read_is_read_whole() {
+    let place = tempfile::tempdir().unwrap();
+    let (one, other) = (ledger(&folder(place.path())), ledger(&folder(place.path())));
+    for id in 1..=100 {
+        take(&one, id, 1).await.unwrap();
+    }
+    let length = || fs::metadata(file_in(place.path())).unwrap().len();
+    assert!(length() > 8_192, "{} bytes", length());
+    assert!((20..=22).contains(&left(&other).await));
+    for id in 1..=100 {
+        other.update(|account, now| account.settle(id, Weight(1), RequestOutcome::NotSent, now)).await;
+    }
+    assert!(length() < 4_096, "{} bytes", length());
+    assert_eq!(left(&one).await, 120);
+}
+
+#[tokio::test]
 async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_never_with_more() {
     let place = tempfile::tempdir().unwrap();
     let own = ledger(&folder(place.path()));
