@@ -240,7 +240,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     })?;
     let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
-    let task = AbortOnDrop(process.caller().spawn(async move {
+    let task = async move {
         // Connections that ended since the last call are noticed as soon as the runtime looks and its tasks run.
         for _ in 0..2 {
             tokio::task::yield_now().await;
@@ -248,12 +248,18 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
         task.await;
         let _ = under_way.send(());
         let _ = sender.send(CallEvent::Done);
-    }));
+    };
+    let (mut to_start, mut started) = (Some(task), None);
     let mut end = Some(end);
     loop {
         let received = py.detach(|| {
-            let received =
-                process.caller().block_on(async { tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await });
+            let received = process.caller().block_on(async {
+                if let Some(task) = to_start.take() {
+                    // Within the runtime: from outside it would have to be woken.
+                    started = Some(AbortOnDrop(tokio::spawn(task)));
+                }
+                tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await
+            });
             if !matches!(received, Ok(Some(CallEvent::Done)))
                 && let Some(end) = end.take()
             {
@@ -266,7 +272,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
         }
         if !process.is_own() {
             // Python's code forked, and this is the child: the call and its connections belong to the parent.
-            std::mem::forget(task);
+            std::mem::forget(started);
             return Err(PyRuntimeError::new_err(
                 "this process was forked in the midst of a call, which is its parent's",
             ));
