@@ -84,7 +84,8 @@ test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distr
 
 # Rust's library for the other processor must be there (tests/arm/rustc finds it). Linked by zig, whose C library is as old as
 # the target says. C (zstd) is compiled by this machine's own compiler for its own kind: archives are read an eighth slower with
-# that of zig. Each wheel is built from the source distribution, which proves that complete.
+# that of zig. Each wheel is built from the source distribution, which proves that complete. Its files have the time of no build:
+# cargo would take the engine of an earlier one for theirs, so that is removed first.
 WHEEL_MACHINES ?= x86_64 aarch64
 wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 64-bit x86 and ARM, into target/wheels/, and test them
 	@command -v advzip >/dev/null || { echo 'no advzip, which compresses wheels: as root on Debian: apt-get install advancecomp' >&2; exit 1; }
@@ -93,6 +94,7 @@ wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 6
 	set -e; for machine in $(WHEEL_MACHINES); do \
 	  rustc=$$(tests/arm/rustc $$machine-unknown-linux-gnu); \
 	  if [ $$machine = $$(uname -m) ]; then export CC_$${machine}_unknown_linux_gnu=cc; fi; \
+	  cargo clean --quiet --locked --package marketpoints --profile shipped --target $$machine-unknown-linux-gnu --target-dir target/shipped; \
 	  RUSTC=$$rustc PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
 	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE); \
 	done
