@@ -191,7 +191,7 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
         let _ = records.send(CallEvent::Happened(record));
     })?;
     let task = listening(listener, task);
-    let _task = AbortOnDrop(process.handle.spawn(async move {
+    let task = AbortOnDrop(process.handle.spawn(async move {
         task.await;
         let _ = sender.send(CallEvent::Done);
     }));
@@ -213,6 +213,10 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
         }
         if is_done(py, received)? {
             return Ok(());
+        }
+        if !process.is_own() {
+            std::mem::forget(task);
+            return Err(forked());
         }
     }
 }
@@ -271,11 +275,8 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
             return Ok(());
         }
         if !process.is_own() {
-            // Python's code forked, and this is the child: the call and its connections belong to the parent.
             std::mem::forget(started);
-            return Err(PyRuntimeError::new_err(
-                "this process was forked in the midst of a call, which is its parent's",
-            ));
+            return Err(forked());
         }
     }
 }
@@ -363,6 +364,12 @@ impl Cancel {
     fn __call__(&self, _promise: &Bound<'_, PyAny>) {
         self.0.abort();
     }
+}
+
+/// The error where Python's code forked in the midst of a call, and this is the child: the call and its connections belong to the
+/// parent, and so does the thread that would move it.
+fn forked() -> PyErr {
+    PyRuntimeError::new_err("this process was forked in the midst of a call, which is its parent's")
 }
 
 fn gone() -> PyErr {

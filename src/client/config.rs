@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::error::ClientError;
 use crate::archive::points::Archive;
-use crate::clock::UnixNanos;
+use crate::clock::{UnixNanos, chance};
 use crate::protocol::{Dialect, Tier};
 
 /// Processes that share the budget of a key.
@@ -116,7 +116,7 @@ impl Config {
             max_memory: None,
             retries: 5,
             first_pause: Duration::from_millis(500),
-            jitter: Arc::new(fastrand::f64),
+            jitter: Arc::new(chance),
             max_wait: None,
             budget: BudgetScope::Process,
             proxy: None,

@@ -124,7 +124,8 @@ impl Pacer {
             ledger: Arc::new(ledger),
             line: tokio::sync::Mutex::default(),
             learnt: OnceCell::new(),
-            names: AtomicU64::new(fastrand::u64(..)),
+            // From the operating system: a generator in the process would give forked children the same numbers.
+            names: AtomicU64::new(getrandom::u64().unwrap_or_else(|_| fastrand::u64(..))),
             assumed: Mutex::default(),
         }
     }

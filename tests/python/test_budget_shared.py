@@ -195,6 +195,39 @@ def test_who_leaves_the_line_holds_up_nobody(keyed, tmp_path, monkeypatch, end, 
         assert line_of(tmp_path) == []
 
 
+FORKS = f"""
+    import os, signal, sys
+    import marketpoints as mp
+    now = {NOW}
+    client = mp.Client(base_url=sys.argv[1], tier="advanced", clock=lambda: now)
+    for _ in range(15):
+        client.candles(**{CANDLES})
+    children = []
+    for _ in range(2):
+        children.append(os.fork())
+        if children[-1] == 0:
+            client.candles(**{CANDLES})
+            os._exit(0)
+    print("ready", flush=True)
+    input()
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_forked_children_have_places_of_their_own_in_the_line(keyed, tmp_path, monkeypatch):
+    """Both wait for 100 of weight, 8 s and 16 s. With one place for both, who asks less would overtake the other."""
+    monkeypatch.setenv("MARKETPOINTS_CACHE_DIR", str(tmp_path))
+    with scripted(headless) as (url, _), child(FORKS, url) as parent:
+        deadline = time.monotonic() + 30
+        while len(line := line_of(tmp_path) or []) < 2:
+            assert time.monotonic() < deadline, line
+        parent.communicate("end", timeout=60)
+    assert len({place["id"] for place in line}) == 2
+
+
 @pytest.fixture
 def redis(tmp_path):
     with redis_server.running(tmp_path) as address:

@@ -341,8 +341,11 @@ def test_a_handler_of_a_signal_may_ask_in_the_midst_of_a_small_call():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_fork_in_the_midst_of_a_small_call_leaves_it_to_the_parent():
-    code = """
+@pytest.mark.parametrize(
+    "progress", ["None", "lambda *_: None"], ids=["on its caller's thread", "on the engine's threads"]
+)
+def test_a_fork_in_the_midst_of_a_call_leaves_it_to_the_parent(progress):
+    code = f"""
         import os, signal
         import marketpoints as mp
 
@@ -354,7 +357,7 @@ def test_a_fork_in_the_midst_of_a_small_call_leaves_it_to_the_parent():
         signal.signal(signal.SIGUSR1, handler)
         client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
         try:
-            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600)
+            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600, progress={progress})
         except RuntimeError as error:
             os._exit(7 if children == [0] and "forked" in str(error) else 1)
         print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
+use crate::clock::chance;
+
 /// Waits; tests pass a function that only records the duration.
 pub type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
@@ -27,7 +29,7 @@ impl Default for Backoff {
         Self {
             first: Duration::from_secs(2),
             longest: Duration::from_secs(60),
-            chance: Arc::new(fastrand::f64),
+            chance: Arc::new(chance),
             pause: Arc::new(|pause| Box::pin(tokio::time::sleep(pause))),
         }
     }

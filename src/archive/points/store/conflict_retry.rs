@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, SECOND, UnixNanos};
+use crate::clock::{Clock, SECOND, UnixNanos, chance};
 
 /// Longest first wait, and longest of all.
 const FIRST: Duration = Duration::from_millis(10);
@@ -34,9 +34,7 @@ impl ConflictRetry {
         }
         let longest = FIRST.saturating_mul(2u32.saturating_pow(self.late)).min(LONGEST);
         self.late += 1;
-        // From the operating system: a generator in the process would give forked children the same numbers.
-        let chance = getrandom::u64().unwrap_or(u64::MAX) as f64 / u64::MAX as f64;
-        pause(longest.mul_f64(chance));
+        pause(longest.mul_f64(chance()));
         true
     }
 }
