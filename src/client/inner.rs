@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::config::{Config, Jitter, Now};
 use super::error::ClientError;
 use super::list_cache::ListCaches;
-use super::pace::{BudgetView, Pacer, Registry};
+use super::pace::{BudgetView, PacerShare, Registry};
 use super::retry::Policy;
 use super::transport::Transport;
 
@@ -23,7 +23,7 @@ pub struct Client {
 /// State that a client shares with its clones.
 pub(super) struct ClientInner {
     pub(super) transport: Transport,
-    pub(super) pacer: Arc<Pacer>,
+    pub(super) pacer: PacerShare,
     pub(super) policy: Policy,
     pub(super) tier: Option<Tier>,
     pub(super) max_wait: Option<std::time::Duration>,

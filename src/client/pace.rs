@@ -1,7 +1,8 @@
 //! Pacing: one account per key and base URL, first come first served, corrected by the answers' headers.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidRequest`] for an invalid Redis address, and for a link at the path of the account's file.
-    pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<Arc<Pacer>, ClientError> {
+    pub(super) fn pacer(&self, config: &Config, base: &str) -> Result<PacerShare, ClientError> {
         let hashed = |parts: &[&str]| hex::encode(&Sha256::digest(parts.join("\n"))[..16]);
         let account = hashed(&[config.api_key.expose_secret(), base]);
         let scope = match &config.budget {
@@ -53,7 +54,33 @@ impl Registry {
         if let Some(tier) = config.tier {
             pacer.assume(tier.spec().into());
         }
-        Ok(pacer)
+        Ok(PacerShare::new(pacer))
+    }
+}
+
+/// A client's share of its pacer. When the last client is gone, the account's file is closed; the account stays.
+pub(super) struct PacerShare(Arc<Pacer>);
+
+impl PacerShare {
+    fn new(pacer: Arc<Pacer>) -> Self {
+        pacer.clients.fetch_add(1, Ordering::SeqCst);
+        Self(pacer)
+    }
+}
+
+impl Deref for PacerShare {
+    type Target = Arc<Pacer>;
+
+    fn deref(&self) -> &Arc<Pacer> {
+        &self.0
+    }
+}
+
+impl Drop for PacerShare {
+    fn drop(&mut self) {
+        if self.clients.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.ledger.close();
+        }
     }
 }
 
@@ -82,6 +109,8 @@ pub(super) struct Pacer {
     names: AtomicU64,
     /// The limits of the tier that the client was given.
     assumed: Mutex<Option<Limits>>,
+    /// How many clients there are.
+    clients: AtomicUsize,
 }
 
 /// Weight taken for a request in flight. If it is dropped (a cancelled call, a broken connection), the weight stays
@@ -127,6 +156,7 @@ impl Pacer {
             // From the operating system: a generator in the process would give forked children the same numbers.
             names: AtomicU64::new(getrandom::u64().unwrap_or_else(|_| fastrand::u64(..))),
             assumed: Mutex::default(),
+            clients: AtomicUsize::new(0),
         }
     }
 

@@ -129,6 +129,28 @@ def test_another_process_sees_what_is_spent_unless_it_is_told_not_to(keyed, tmp_
         assert left_for_another_process(url) == 1499
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are not listed here")
+def test_the_file_is_closed_with_the_last_client_of_a_key(tmp_path, monkeypatch):
+    """A test's own service has an address of its own, and a thousand of them would have a thousand open files."""
+    monkeypatch.setenv("MARKETPOINTS_CACHE_DIR", str(tmp_path))
+
+    def opened():
+        files = [link.resolve() for link in Path("/proc/self/fd").iterdir()]
+        return sum(tmp_path.resolve() in file.parents for file in files)
+
+    with scripted(headless) as (url, _):
+        for key in ("one-key", "another"):
+            with mp.Client(key, base_url=url, tier="advanced", clock=lambda: NOW) as client:
+                with mp.Client(key, base_url=url, tier="advanced", clock=lambda: NOW) as second:
+                    second.candles(**CANDLES)
+                assert opened() == 1
+                client.candles(**CANDLES)
+                left = client.budget.remaining
+            assert opened() == 0
+            with mp.Client(key, base_url=url, tier="advanced", clock=lambda: NOW) as client:
+                assert left <= client.budget.remaining < left + 400
+
+
 def test_neither_the_key_nor_the_address_stands_in_the_file(keyed, tmp_path, monkeypatch):
     monkeypatch.setenv("MARKETPOINTS_CACHE_DIR", str(tmp_path))
     with scripted(headless) as (url, _):

@@ -142,6 +142,11 @@ impl FileLedger {
         Err("its file is removed again and again".to_owned())
     }
 
+    /// Closes the file until it is used again.
+    pub(super) fn close(&self) {
+        *lock(&self.open) = None;
+    }
+
     fn open(&self) -> io::Result<OpenedLedger> {
         let folder = match &self.folder {
             None => cache_folder()?,

@@ -164,6 +164,13 @@ impl BudgetLedger {
         self.in_own_view(&mut change)
     }
 
+    /// Closes the account's file until it is used again.
+    pub(super) fn close(&self) {
+        if let Backend::File(file) = &self.backend {
+            file.close();
+        }
+    }
+
     /// The limits in this process's copy.
     pub(super) fn limits(&self) -> Option<Limits> {
         lock(&self.own).account.limits()
