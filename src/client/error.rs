@@ -158,3 +158,8 @@ impl fmt::Display for ClientError {
 }
 
 impl std::error::Error for ClientError {}
+
+/// Where what arrived is, in the message of a call that failed in part. A command says itself where it leaves that.
+pub(super) fn kept_in_results() -> &'static str {
+    if Spelling::caller() == Spelling::Options { "" } else { ", what arrived is in results" }
+}

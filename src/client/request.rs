@@ -257,7 +257,11 @@ impl PointsRequest {
             let start = utc(window.start());
             let what =
                 format!("the window starts at {start}, history goes back {days} days, to {at}{}", own_tier(spec));
-            let enough = |tier: &&TierSpec| window.start() >= now.second().plus(-depth(tier.tier));
+            let enough = |tier: &&TierSpec| {
+                // A period that is all of a tier's history begins where that does.
+                let first = self.first_in_history(now, Some(tier.tier)).unwrap_or(window.start());
+                window.start().max(first) >= now.second().plus(-depth(tier.tier))
+            };
             let way = if let Some(tier) = TIERS.iter().find(enough) {
                 format!("start later, or use the tier {}, which has {} days", tier.name, tier.history_days)
             } else {

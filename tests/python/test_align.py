@@ -168,8 +168,15 @@ def test_moments_of_pandas_have_a_zone():
     plain = mp.align(index.tz_localize(None), left)["close"].tolist()
     assert plain == [2.0, 3.0]
     # Of another zone too: the same moments.
-    for moments in (index, index.tz_convert("Asia/Tokyo"), pandas.Series(index)):
+    tokyo = index.tz_convert("Asia/Tokyo")
+    for moments in (index, tokyo, pandas.Series(index), list(tokyo), [index[0].to_pydatetime(), tokyo[1]]):
         assert mp.align(moments, left)["close"].tolist() == plain
+
+
+def test_a_table_is_told_to_give_its_times():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(mp.InvalidRequest, match=r"left: a table is no moments.*left\.index"):
+        mp.align(pandas.DataFrame({"dt": [1.0]}), series([0], [1.0]))
 
 
 def test_moments_of_every_unit_are_taken_and_stay_the_users_own():

@@ -56,6 +56,35 @@ def test_plan_needs_no_account(cli):
     assert "/v1/points?type=TRADE_SIDE_AGNOSTIC_AGG&exchange=BINANCE_FUTURES&rawSymbol=BTCUSDT" in text
 
 
+# Of two symbols one is unknown to the service: what was paid for the other is kept, and not where all would be.
+SOME = ("fetch", "candles", "BINANCE_FUTURES", "BTCUSDT,NOPE", "1h", *WINDOW, "--no-check-symbols")
+
+
+@pytest.fixture(scope="module")
+def strict():
+    """The environment of commands to a service that refuses unknown symbols."""
+    with mp.LocalService(now=NOW, strict_symbols=True) as service:
+        yield {"MARKETPOINTS_API_KEY": service.keys["unlimited"], "MARKETPOINTS_BASE_URL": service.url}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_what_arrived_of_a_fetch_that_failed_in_part_lies_beside_its_file(cli, strict, tmp_path, suffix):
+    done = cli(*SOME, "-o", tmp_path / f"candles{suffix}", **strict)
+    part = tmp_path / f"candles.partial{suffix}"
+    assert (done.returncode, done.stdout) == (1, f"{part}: 24 rows, what arrived\n")
+    assert done.stderr.startswith("marketpoints: 1 of 2 symbols failed; first: BINANCE_FUTURES NOPE")
+    assert [one.name for one in tmp_path.iterdir()] == [part.name]
+    frame = pd.read_parquet(part) if suffix == ".parquet" else pd.read_csv(part)
+    assert set(frame["symbol"]) == {"BTCUSDT"} and len(frame) == 24
+
+
+def test_what_arrived_of_a_fetch_that_failed_in_part_is_shown_and_never_piped(cli, strict):
+    shown = cli(*SOME, **strict)
+    assert shown.returncode == 1 and "BTCUSDT" in shown.stdout and "1 of 2 symbols failed" in shown.stderr
+    piped = cli(*SOME, "-o", "-", **strict)
+    assert (piped.returncode, piped.stdout) == (1, "") and "--output FILE keeps it" in piped.stderr
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_fetch_writes_a_file(cli, client, tmp_path, suffix):
     file = tmp_path / f"candles{suffix}"

@@ -20,11 +20,12 @@ from ..common.clock import CLOCK, SPEED, offset
 from ..common.dialect import address, dialect_of_environment
 from ..common.queries import QueryArguments
 from ..common.times import Duration, Time, spell
-from ..errors import Error, InvalidRequest
+from ..errors import Error, InvalidRequest, PartialError
 from ..local import ingest as store
 from ..local.service import LocalService
 from ..printable import printable
 from ..records.plan import rate, when
+from ..results.sets import SeriesSet
 from . import tables
 from .tables import FORMATS
 
@@ -130,7 +131,11 @@ def fetch(given: argparse.Namespace) -> int:
         wait = client.plan(wanted, *where(given), **window(given)).eta
         if wait > 1:
             print(f"waiting about {wait:.0f} s for budget", file=sys.stderr, flush=True)
-        answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
+        try:
+            answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
+        except PartialError as error:
+            keep(error.results, piped, output)
+            raise
         if answer.why_empty is not None:
             print(printable(answer.why_empty), file=sys.stderr)
         if piped:
@@ -144,6 +149,20 @@ def fetch(given: argparse.Namespace) -> int:
     left = "" if budget is None else f"; {budget.remaining:,} weight left ({rate(budget)})"
     print(printable(f"{output}: {rows:,} rows{left}"))
     return 0
+
+
+def keep(arrived: SeriesSet, piped: bool, output: Path | None) -> None:
+    """Leaves what arrived of a call that failed in part where nobody takes it for all."""
+    if not any(len(one) for one in arrived):
+        return
+    if piped:
+        print("what arrived is not printed, lest it is taken for all: --output FILE keeps it", file=sys.stderr)
+    elif output is None:
+        tables.show(arrived, sys.stdout)
+    else:
+        part = output.with_suffix(f".partial{output.suffix}")
+        rows = tables.write(arrived, part)
+        print(printable(f"{part}: {rows:,} rows, what arrived"))
 
 
 def plan(given: argparse.Namespace) -> int:

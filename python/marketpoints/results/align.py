@@ -1,5 +1,6 @@
 """Joins in time on what was known: no row sees what came later."""
 
+import datetime as dt
 from collections.abc import Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,12 @@ def _joined(moments: Any, known: Any, age: int, columns: Sequence[Any]) -> list[
     ]
 
 
+def _in_utc(value: Any) -> Any:
+    """A datetime without its zone, which NumPy has none for and warns of; anything else as it is."""
+    zoned = isinstance(value, dt.datetime) and value.tzinfo is not None
+    return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if zoned else value
+
+
 def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
     """When the rows are known, when their buckets start, and the series of the rows."""
     import numpy as np
@@ -105,12 +112,16 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if isinstance(left, (Series, SeriesSet)):
         own = left if isinstance(left, Series) else _only(left)
         return np.ascontiguousarray(_ascending(own)), own.timestamps, own
+    if hasattr(left, "columns"):
+        raise InvalidRequest("left: a table is no moments; give those of its rows, such as left.index")
     # A pandas index or series may have a zone: NumPy has none, and warns.
     zoned = getattr(left, "dt", left)
     if getattr(zoned, "tz", None) is not None:
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
+        if given.dtype == object:
+            given = np.array([_in_utc(one) for one in given.ravel()], dtype=object).reshape(given.shape)
         numbers = _holds_numbers(given)  # NumPy takes all of them for nanoseconds
         moments = given if numbers or given.dtype == "datetime64[ns]" else given.astype("datetime64[ns]")
     except (TypeError, ValueError, OverflowError):

@@ -225,6 +225,15 @@ fn the_whole_history_of_a_tier_begins_with_its_first_whole_bucket() {
             let first = (wall..wall + seconds).find(|second| second % seconds == 0).unwrap();
             assert_eq!((window.from, window.to), (first, now - now % seconds), "{tier:?} {interval}");
             assert!(request.check_walls(tier, window, UnixSecond(now).nanos()).is_ok());
+            // The key of a lower tier is told that this one would do.
+            if let Some(lower) = [Tier::Free, Tier::Basic, Tier::Standard].into_iter().rfind(|lower| *lower < tier) {
+                let window = request.window(UnixSecond(now).nanos(), Some(lower));
+                let refused = request.check_walls(lower, window, UnixSecond(now).nanos()).unwrap_err().message;
+                assert!(
+                    refused.contains(&format!("use the tier {}, which has {days} days", tier.spec().name)),
+                    "{refused}"
+                );
+            }
             // A second more is more than the tier has, and so is a start that was named.
             for arguments in [
                 PointsArguments { period: Some(days * 86_400 + 1), ..arguments.clone() },
