@@ -94,7 +94,7 @@ pub(super) fn weight(
         (None, Some(points)) => points.checked_mul(seconds).ok_or_else(|| invalid("too many points".to_owned()))?,
         _ => {
             return Err(invalid(format!(
-                "give {} (seconds) or {}, one of the two",
+                "give {} (such as 90d) or {}, one of the two",
                 spelled("period"),
                 spelled("points")
             )));

@@ -34,7 +34,7 @@ pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
 pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
     let (kind, what) = if error.is_timeout() {
-        (ErrorKind::Timeout, "the attempt took longer than its timeout".to_owned())
+        (ErrorKind::Timeout, "the attempt took longer than the client's timeout".to_owned())
     } else if error.is_redirect() {
         (ErrorKind::Server, "the service redirected".to_owned())
     } else if error.is_connect() {

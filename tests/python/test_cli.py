@@ -237,7 +237,7 @@ def test_usage(cli, demo):
         (("weight", "candels", "--points", "1"), 2, "did you mean candles?"),
         (("weight", "leader-bord"), 2, "did you mean leaderboard?"),
         (("weight", "leaderboard", "--points", "1"), 2, "weighs 60"),
-        (("weight", "candles", "--interval", "1h"), 2, "give --period (seconds) or --points"),
+        (("weight", "candles", "--interval", "1h"), 2, "give --period (such as 90d) or --points"),
         (("fetch", "leaderboard", "-", "-", "1h", "--period", "60"), 2, "ask it in Python by client.leaderboard(…)"),
         (("plan", "trader-profile", "-", "-", "1h", "--period", "60"), 2, "client.trader_profile(…)"),
         (("fetch", "candles", *MARKET, "1h", *WINDOW, "--max-depth", "4"), 2, "leave --max-depth out"),

@@ -198,3 +198,6 @@ def test_rows_are_never_asked_of_a_set_in_vain():
     assert [len(two[rows]) for rows in (slice(0, 2), slice(1, 5), slice(-3, None))] == [2, 1, 2]
     with pytest.raises(IndexError, match="no series at 2: there are 2; "):
         two[2]
+    with pytest.raises(mp.SelectionError, match=r"a set of 2 series has none from 10 on; .*answer\[0\]\[10:\]"):
+        two[10:20]
+    assert len(mp.SeriesSet([])[10:20]) == 0

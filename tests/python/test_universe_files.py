@@ -67,6 +67,7 @@ BLOCK = {"type": "candles", "exchange": "BYBIT", "symbol": "BTCUSDT", "interval"
     ("change", "problem"),
     [
         ({"symbl": "ETHUSDT"}, r"series\[1\]\.symbl: there is no such key; did you mean symbol\?"),
+        ({"max_weight": 3}, r"series\[1\]\.max_weight: a universe has none; give it to archive\.sync_all"),
         ({"zzz": 1}, r"series\[1\]\.zzz: there is no such key; those are type, exchange, "),
         ({"interval": "7m"}, r"series\[1\]\.interval: '7m' is no interval; those are 1m, 5m"),
         ({"interval": "HOURR"}, r"series\[1\]\.interval: 'HOURR' is no interval; .*did you mean HOUR\?"),

@@ -149,7 +149,8 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
 
         Raises:
-            SelectionError: A slice of a set of one series reaches beyond it, as one that is meant for rows.
+            SelectionError: A slice of a set of one series reaches beyond it, or one of several begins beyond them, as
+                one that is meant for rows.
             IndexError: There is no series at this position.
         """
         if isinstance(index, str):
@@ -159,6 +160,9 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
             if len(self._items) == 1 and any(abs(operator.index(bound)) > 1 for bound in bounds):
                 text = ":".join("" if bound is None else str(bound) for bound in (index.start, index.stop))
                 raise SelectionError(f"a set of one series has no rows of its own; those are answer.only[{text}]")
+            if self._items and index.start is not None and operator.index(index.start) >= len(self._items):
+                words = f"a set of {len(self._items)} series has none from {index.start} on"
+                raise SelectionError(f"{words}; rows are those of one, such as answer[0][{index.start}:]")
             return SeriesSet(self._items[index])
         try:
             return self._items[index]

@@ -234,6 +234,8 @@ def _read(file: str) -> dict[str, Any]:
 def _known(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:
     for key in given:
         if key not in known:
+            if key in ("max_weight", "progress", "dry_run"):
+                raise InvalidRequest(f"{_path(where, key)}: a universe has none; give it to archive.sync_all")
             near = _engine.closest(str(key), list(known))
             hint = did_you_mean(near) or f"; those are {', '.join(known)}"
             raise InvalidRequest(f"{_path(where, key)}: there is no such key{hint}")
