@@ -37,6 +37,29 @@ def test_token_supply_of_two_coins_has_room_for_every_panel(supply):
     assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
 
 
+@pytest.mark.parametrize("options", [{}, {"layout": "panels"}, {"volume": False}], ids=str)
+@pytest.mark.parametrize("symbols", [2, 3])
+@pytest.mark.parametrize("size", [(5, 5), (6.4, 4.8), (10, 8)])
+@pytest.mark.parametrize("engine", [None, "constrained"])
+def test_titles_and_times_of_several_pictures_on_given_axes_lie_over_none_of_them(
+    client, symbols, size, options, engine
+):
+    names = ["BTCUSDT", "ETHUSDT", "SOLUSDT"][:symbols]
+    every = client.candles("BINANCE_FUTURES", names, "1h", start="2026-01-01", end="2026-01-06")
+    figure = Picture(every.plot(ax=plt.subplots(figsize=size, layout=engine)[1], **options)).figure
+    titled = [ax for ax in figure.axes if ax.get_title("left")]
+    assert [next(name for name in names if name in ax.get_title("left")) for ax in titled] == names
+    titles = {ax: ax._left_title.get_window_extent() for ax in titled}
+    for ax, extent in titles.items():
+        assert not [one for one in figure.axes if one is not ax and extent.overlaps(one.get_window_extent())]
+    times = {
+        ax: ax.xaxis.get_tightbbox() for ax in figure.axes if any(one.get_visible() for one in ax.get_xticklabels())
+    }
+    for ax, extent in times.items():
+        covered = [one for one in titled if one is not ax and extent.overlaps(titles[one])]
+        assert not covered and not [one for one in titled if one is not ax and extent.overlaps(one.get_window_extent())]
+
+
 def test_a_figure_is_not_higher_than_programs_show(supply):
     # Six panels take 1.2 + 6 x 1.9 inches, 24 pictures of 3.2 inches are the most.
     with pytest.raises(mp.SelectionError, match="20 pictures do not fit into one figure; pick up to 6 with sel"):

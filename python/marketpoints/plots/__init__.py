@@ -114,7 +114,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     if sum(heights) > HIGHEST:
         most = sum(1 for total in accumulate(heights) if total <= HIGHEST)
         raise SelectionError(f"{len(pictures)} pictures do not fit into one figure; pick up to {most} with sel(…)")
-    panels = axes.panels(axes.make(ax, max(5.0, sum(heights))), heights)
+    panels = axes.panels(axes.make(ax, max(5.0, sum(heights))), heights, titled=True)
     for part, panel in zip(pictures, panels, strict=True):
         _draw(part, panel, options)
     return panels[0]

@@ -36,6 +36,10 @@ __all__ = [
 
 #: Most isolated values that a line shows as large markers.
 FEW = 60
+#: Between panels of one picture, as a part of a panel's height.
+CLOSE = 0.04
+#: Inches between pictures: a title, and the times and the date of the picture above.
+ROOM = 0.75
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
@@ -46,8 +50,19 @@ def make(ax: Any, height: float = 5.0) -> Any:
     return pyplot.subplots(figsize=(10, height), layout="constrained")[1]
 
 
-def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
-    """Divides axes into panels one below the other that share their time axis; the first is ``ax`` itself."""
+def room(ax: Any, pictures: int) -> float:
+    """Room for a grid between pictures with titles and times of their own, one below the other in the place of axes."""
+    if ax.figure.get_layout_engine() is not None:
+        return CLOSE  # it makes room itself
+    height = ax.get_position().height * ax.figure.get_figheight()
+    return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
+
+
+def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[Any]:
+    """Divides axes into panels one below the other that share their time axis; the first is ``ax`` itself.
+
+    With ``titled`` each is a picture of its own, with a title and times.
+    """
     place = ax.get_subplotspec()
     if len(ratios) == 1:
         return [ax]
@@ -56,7 +71,7 @@ def panels(ax: Any, ratios: Sequence[float]) -> list[Any]:
         sizes = [f"{100 * ratio / ratios[0]:.6g}%" for ratio in ratios[1:]]
         return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
     # A layout engine knows the panels of a grid, and nothing of appended ones.
-    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=0.04)
+    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=room(ax, len(ratios)) if titled else CLOSE)
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
 

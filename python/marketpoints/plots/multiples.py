@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import candles
-from .axes import amounts, blank, broken, held, legend, line, make, prices, show_rows, spans, times
+from .axes import amounts, blank, broken, held, legend, line, make, prices, room, show_rows, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, panels_of, unit_of
 from .options import smile, term_structure
@@ -55,14 +55,16 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
     if ax is None:
         figure = pyplot.figure(figsize=(max(6.0, WIDE * across), max(3.0, HIGH * down)), layout="constrained")
         place = figure.add_gridspec(1, 1)[0]
+        between = None
     else:
         figure, place = ax.figure, ax.get_subplotspec()
+        between = room(ax, down) if figure.get_layout_engine() is None else None
         if place is None:
             raise InvalidRequest(
                 "ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()"
             )
         ax.remove()
-    grid = place.subgridspec(down, across)
+    grid = place.subgridspec(down, across, hspace=between)
     labels, first = names([identity_of(one) for one in every]) if len(every) > 1 else [""], None
     for number, (one, name) in enumerate(zip(every, labels, strict=True)):
         panel = figure.add_subplot(grid[number // across, number % across], sharex=first)
