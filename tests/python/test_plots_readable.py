@@ -60,6 +60,19 @@ def test_titles_and_times_of_several_pictures_on_given_axes_lie_over_none_of_the
         assert not covered and not [one for one in titled if one is not ax and extent.overlaps(one.get_window_extent())]
 
 
+@pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (10, 6)])
+@pytest.mark.parametrize("with_candles", [False, True])
+def test_the_legend_of_liquidations_lies_on_the_heatmap_and_not_on_its_colour_bar(client, size, with_candles):
+    market, window = ("BINANCE_FUTURES", "BTCUSDT", "1m"), {"start": "2026-01-01T10:00", "end": "2026-01-01T12:00"}
+    results = [client.orderbook_heatmap(*market, block_size=10, **window), client.liquidations(*market, **window)]
+    if with_candles:
+        results.append(client.candles(*market, **window))
+    ax = mp.plot(*results, ax=plt.subplots(figsize=size)[1])
+    Picture(ax)
+    legend, inside = ax.get_legend().get_window_extent(), ax.get_window_extent()
+    assert inside.x0 <= legend.x0 < legend.x1 <= inside.x1 and legend.y1 <= inside.y1 + 1
+
+
 def test_a_figure_is_not_higher_than_programs_show(supply):
     # Six panels take 1.2 + 6 x 1.9 inches, 24 pictures of 3.2 inches are the most.
     with pytest.raises(mp.SelectionError, match="20 pictures do not fit into one figure; pick up to 6 with sel"):

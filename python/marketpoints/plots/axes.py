@@ -26,6 +26,7 @@ __all__ = [
     "moments",
     "panels",
     "prices",
+    "room_between",
     "show_asked",
     "show_rows",
     "show_span",
@@ -50,11 +51,11 @@ def make(ax: Any, height: float = 5.0) -> Any:
     return pyplot.subplots(figsize=(10, height), layout="constrained")[1]
 
 
-def room(ax: Any, pictures: int) -> float:
+def room_between(ax: Any, pictures: int) -> float:
     """Room for a grid between pictures with titles and times of their own, one below the other in the place of axes."""
     if ax.figure.get_layout_engine() is not None:
         return CLOSE  # it makes room itself
-    height = ax.get_position().height * ax.figure.get_figheight()
+    height: float = ax.get_position().height * ax.figure.get_figheight()
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
 
 
@@ -71,7 +72,9 @@ def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[An
         sizes = [f"{100 * ratio / ratios[0]:.6g}%" for ratio in ratios[1:]]
         return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
     # A layout engine knows the panels of a grid, and nothing of appended ones.
-    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=room(ax, len(ratios)) if titled else CLOSE)
+    grid = place.subgridspec(
+        len(ratios), 1, height_ratios=ratios, hspace=room_between(ax, len(ratios)) if titled else CLOSE
+    )
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
 

@@ -8,7 +8,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import candles
-from .axes import amounts, blank, broken, held, legend, line, make, prices, room, show_rows, spans, times
+from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, panels_of, unit_of
 from .options import smile, term_structure
@@ -58,7 +58,7 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
         between = None
     else:
         figure, place = ax.figure, ax.get_subplotspec()
-        between = room(ax, down) if figure.get_layout_engine() is None else None
+        between = room_between(ax, down) if figure.get_layout_engine() is None else None
         if place is None:
             raise InvalidRequest(
                 "ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()"

@@ -75,7 +75,11 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
     if ax.images:  # a heatmap: its legend is light on dark
         handles = [*ax.get_legend_handles_labels()[0], *marks, lines.Line2D([], [], linestyle="none", label=note)]
         style = {"labelcolor": "white", "framealpha": 0.35, "facecolor": "black", "edgecolor": "none"}
-        ax.legend(handles=handles, loc="upper left", ncols=2, fontsize="small", **style)
+        # In as many columns as lie beside the colour bar and not over it.
+        longest, width = max(len(one.get_label()) for one in handles), ax.bbox.width * 100 / ax.figure.dpi
+        wide = 2 * (60 + 7 * longest) <= width
+        across = 2 if wide or 2 * (45 + 5 * longest) <= width else 1
+        ax.legend(handles=handles, loc="upper left", ncols=across, fontsize="small" if wide else "xx-small", **style)
     else:
         legend(ax, note, marks)
 
