@@ -190,6 +190,9 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
     let listener = log::listener(py, move |record| {
         let _ = records.send(CallEvent::Happened(record));
     })?;
+    if !process.is_own() {
+        return Err(forked()); // while the logger was asked
+    }
     let task = listening(listener, task);
     let task = AbortOnDrop(process.handle.spawn(async move {
         task.await;
@@ -242,6 +245,9 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     let listener = log::listener(py, move |record| {
         let _ = records.send(CallEvent::Happened(record));
     })?;
+    if !process.is_own() {
+        return Err(forked()); // while the logger was asked
+    }
     let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
     let task = async move {

@@ -371,3 +371,34 @@ def test_a_fork_in_the_midst_of_a_call_leaves_it_to_the_parent(progress):
             threading.Timer(1, go.set).start()
             assert child.stdout.read() == "7\n"
         assert (server.asked, server.opened) == (1, 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize(
+    "progress", ["None", "lambda *_: None"], ids=["on its caller's thread", "on the engine's threads"]
+)
+def test_a_fork_while_the_logger_is_asked_leaves_the_call_to_the_parent(progress):
+    code = f"""
+        import logging, os
+        import marketpoints as mp
+        from marketpoints.common import logs
+
+        children = []
+
+        def threshold():
+            if not children:
+                children.append(os.fork())
+            return logging.CRITICAL
+
+        client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
+        logs.threshold = threshold
+        try:
+            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600, progress={progress})
+        except RuntimeError as error:
+            os._exit(7 if children == [0] and "forked" in str(error) else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
+    """
+    with Connections() as server:
+        with started(code, server.url, env=os.environ | {"PYTHONWARNINGS": "ignore"}) as child:
+            assert child.stdout.read() == "7\n"
+        assert (server.asked, server.opened) == (1, 1)
