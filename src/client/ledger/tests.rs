@@ -58,7 +58,6 @@ async fn two_processes_spend_from_one_file() {
     assert!(left(&late).await <= 22);
 }
 
-// faults.md row 47
 #[tokio::test]
 async fn an_account_longer_than_one_read_is_read_whole() {
     let place = tempfile::tempdir().unwrap();
@@ -76,6 +75,7 @@ async fn an_account_longer_than_one_read_is_read_whole() {
     assert_eq!(left(&one).await, 120);
 }
 
+// faults.md row 47
 #[tokio::test]
 async fn damaged_foreign_and_missing_files_are_rebuilt_from_what_is_known_and_never_with_more() {
     let place = tempfile::tempdir().unwrap();
