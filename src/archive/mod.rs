@@ -20,6 +20,7 @@
 
 mod arrow_table;
 mod atomic_file;
+mod chance;
 mod error;
 mod file_bytes;
 mod lines_file;
@@ -37,6 +38,7 @@ mod text_file;
 pub use atomic_file::Unplaced;
 #[cfg(feature = "service")]
 pub(crate) use atomic_file::sweep;
+pub(crate) use chance::chance;
 pub use error::ArchiveError;
 pub use lines_file::LinesFile;
 #[cfg(feature = "service")]

@@ -7,8 +7,9 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::error::ClientError;
+use crate::archive::chance;
 use crate::archive::points::Archive;
-use crate::clock::{UnixNanos, chance};
+use crate::clock::UnixNanos;
 use crate::protocol::{Dialect, Tier};
 
 /// Processes that share the budget of a key.

@@ -1,12 +1,10 @@
 //! Time: clocks, units, windows, and how people write them.
 
-mod chance;
 mod clocks;
 mod units;
 mod window;
 mod written;
 
-pub(crate) use chance::chance;
 pub use clocks::{Clock, ManualClock, RunningClock, SharedClock, WallClock};
 pub use units::{
     MICROS_PER_SECOND, MINUTES_PER_DAY, SECOND, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE, UnixDay,

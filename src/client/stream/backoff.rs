@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 
-use crate::clock::chance;
+use crate::archive::chance;
 
 /// Waits; tests pass a function that only records the duration.
 pub type Pause = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::clock::{Clock, SECOND, UnixNanos, chance};
+use crate::archive::chance;
+use crate::clock::{Clock, SECOND, UnixNanos};
 
 /// Longest first wait, and longest of all.
 const FIRST: Duration = Duration::from_millis(10);
