@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import marketpoints as mp
+from marketpoints.common.arguments import pairs
+from marketpoints.common.queries import build_query
 from marketpoints.common.times import iso, to_duration, to_unix
 
 NOON = 1_767_268_800  # 2026-01-01 12:00:00 UTC, by `date -u -d`
@@ -209,3 +212,22 @@ def test_a_far_time_of_numpy_is_refused_and_not_another_one(ticks, unit):
         to_unix(np.datetime64(ticks, unit), "start")
     with pytest.raises(mp.InvalidRequest, match=r"start: .* is not a time"):
         to_unix(np.datetime64(-ticks, unit), "start")
+
+
+@pytest.mark.parametrize("value", [60, 60.0, True, np.int64(60), np.float32(60), Fraction(60)], ids=repr)
+def test_a_number_is_no_interval(value):
+    """It may be seconds or minutes."""
+    with pytest.raises(mp.InvalidRequest, match=r"interval: .*is no interval; those are 1m, 5m"):
+        build_query("points", "candles", "BYBIT", "BTCUSDT", value, {"period": "1d"})
+
+
+@pytest.mark.parametrize("size", [10**400, [10**400]], ids=["one", "listed"])
+def test_a_number_beyond_doubles_is_refused(size):
+    with pytest.raises(mp.InvalidRequest, match=r"block_size: .*is not a number"):
+        build_query("points", "orderbook_heatmap", "BYBIT", "BTCUSDT", "1h", {"period": "1d", "block_size": size})
+
+
+def test_numbers_of_numpy_are_numbers_and_its_truths_are_truths():
+    book = {"period": "1d", "block_size": np.array(10.0)}
+    assert build_query("points", "orderbook_heatmap", "BYBIT", "BTCUSDT", "1h", book)
+    assert pairs({"a": np.True_, "b": False}) == [("a", "true"), ("b", "false")]

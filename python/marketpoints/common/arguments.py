@@ -12,7 +12,7 @@ from .data_types import TABLE
 from .intervals import BY_LENGTH
 from .secrets import Hidden, of_type, redacted, redacted_path
 from .suggest import did_you_mean
-from .times import Interval, to_duration
+from .times import Interval, is_number, to_duration
 
 __all__ = [
     "ANALYTICS",
@@ -112,7 +112,7 @@ def numbers(value: Sizes, name: str) -> list[float]:
     """
     if value is None:
         return []
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         one = number(value, name)
         return [] if one is None else [one]
     several = [number(one, name) for one in value]
@@ -162,7 +162,7 @@ def interval_name(value: Interval | None, name: str = "interval") -> str | None:
     if value is None or isinstance(value, str):
         return value
     # A plain number could be seconds or minutes.
-    seconds = None if isinstance(value, (int, float)) else to_duration(value, name)
+    seconds = None if is_number(value) or isinstance(value, bool) else to_duration(value, name)
     if seconds in BY_LENGTH:
         return BY_LENGTH[seconds].short
     known = ", ".join(row.short for row in BY_LENGTH.values())
@@ -256,11 +256,7 @@ def store_options(given: Hidden[Any]) -> Hidden[list[tuple[str, str]]]:
     ]
     if wrong:
         raise InvalidRequest(f"storage_options: {wrong[0]}; names are texts, values texts, numbers or truth values")
-    return Hidden([(name, _option(option)) for name, option in given.reveal().items()])
-
-
-def _option(value: str | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Hidden([(name, _spell(option)) for name, option in given.reveal().items()])
 
 
 def flag(value: object, name: str) -> bool:
@@ -357,10 +353,11 @@ def number(value: Any, name: str) -> float | None:
         # NumPy converts times and durations to numbers in their own unit.
         if not isinstance(value, (bool, str)) and getattr(getattr(value, "dtype", None), "kind", "") not in ("m", "M"):
             return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidRequest(f"{name}: {redacted(value)} is not a number")
 
 
 def _spell(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", "")  # NumPy's True is no bool
+    return str(value).lower() if isinstance(value, bool) or kind == "b" else str(value)

@@ -32,6 +32,7 @@ __all__ = [
     "exact",
     "from_seconds",
     "from_wire",
+    "is_number",
     "iso",
     "no_time",
     "spell",
@@ -85,7 +86,7 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
         return _of_calendar(value, name)
     if getattr(getattr(value, "dtype", None), "kind", "") == "M":
         return _of_numpy(value, name)
-    if _is_number(value):
+    if is_number(value):
         return _engine.unix_seconds(value, name)
     return _engine.unix_seconds(math.nan, name, of_type(value))
 
@@ -139,7 +140,7 @@ def _length(value: Any) -> tuple[Any, bool]:
         return value // MICROSECOND * 1_000 + getattr(value, "nanoseconds", 0), True
     if getattr(getattr(value, "dtype", None), "kind", "") == "m":
         return _length_of_numpy(value)
-    return (value if isinstance(value, str) or _is_number(value) else math.nan), False
+    return (value if isinstance(value, str) or is_number(value) else math.nan), False
 
 
 def _length_of_numpy(value: Any) -> tuple[Any, bool]:
@@ -182,7 +183,7 @@ def from_wire(value: Any) -> "np.datetime64 | None":
     if value is None:
         return no_time()
     parts = (value.get("s", 0), value.get("ns", 0)) if isinstance(value, Mapping) else (value, 0)
-    if not all(_is_number(part) and part == part // 1 for part in parts):
+    if not all(is_number(part) and part == part // 1 for part in parts):
         return None
     nanoseconds = int(parts[0]) * SECOND_NS + int(parts[1])
     return np.datetime64(nanoseconds, "ns") if abs(nanoseconds) <= LARGEST_NANOSECONDS else None
@@ -199,7 +200,7 @@ def spell(time: "np.datetime64") -> str:
     return "none" if time != time else f"{exact(time)} UTC"
 
 
-def _is_number(value: object) -> TypeGuard[float]:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a real number, NumPy's included, but no bool and no timedelta64, which NumPy registers as one."""
     if getattr(getattr(value, "dtype", None), "kind", "") == "m":
         return False
