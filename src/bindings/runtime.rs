@@ -104,6 +104,35 @@ impl Process {
         });
     }
 
+    /// An error where Python's code forked just now, and this is the child: what is under way belongs to the parent.
+    fn check_own(&self) -> PyResult<()> {
+        if self.is_own() { Ok(()) } else { Err(forked()) }
+    }
+
+    /// A call's task whose records go to `on_record`, if Python's logger takes any.
+    fn listening(
+        &self,
+        py: Python<'_>,
+        task: BoxedTask,
+        on_record: impl Fn(LogRecord) + Send + Sync + 'static,
+    ) -> PyResult<impl Future<Output = ()> + Send + 'static> {
+        let listener = log::listener(py, on_record)?;
+        self.check_own()?;
+        Ok(listening(listener, task))
+    }
+
+    /// Attends to what a blocked call heard, or to Ctrl-C; whether it is done.
+    fn is_done(&self, py: Python<'_>, received: Result<CallEvent, Silence>) -> PyResult<bool> {
+        match received {
+            Ok(CallEvent::Done) => return Ok(true),
+            Ok(CallEvent::Happened(record)) => log::emit(py, &record)?,
+            Err(Silence::Pause) => py.check_signals()?,
+            Err(Silence::Gone) => return Err(gone()),
+        }
+        self.check_own()?;
+        Ok(false)
+    }
+
     fn take_runtime(&self) -> Option<Runtime> {
         self.runtime.try_lock().ok().and_then(|mut slot| slot.take())
     }
@@ -145,11 +174,24 @@ enum Silence {
     Gone,
 }
 
-struct AbortOnDrop(JoinHandle<()>);
+/// A task of a blocked call, which ends with it. In a forked child the task is the parent's, and so are its connections.
+struct AbortOnDrop<'a> {
+    process: &'a Process,
+    task: Option<JoinHandle<()>>,
+}
 
-impl Drop for AbortOnDrop {
+impl<'a> AbortOnDrop<'a> {
+    fn new(process: &'a Process, task: JoinHandle<()>) -> Self {
+        Self { process, task: Some(task) }
+    }
+}
+
+impl Drop for AbortOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.abort();
+        match self.task.take() {
+            Some(task) if self.process.is_own() => task.abort(),
+            task => std::mem::forget(task),
+        }
     }
 }
 
@@ -187,17 +229,14 @@ pub(super) fn wait<T: Send + 'static>(
 fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> {
     let (sender, receiver) = mpsc::channel();
     let records = sender.clone();
-    let listener = log::listener(py, move |record| {
+    let task = process.listening(py, task, move |record| {
         let _ = records.send(CallEvent::Happened(record));
     })?;
-    if !process.is_own() {
-        return Err(forked()); // while the logger was asked
-    }
-    let task = listening(listener, task);
-    let task = AbortOnDrop(process.handle.spawn(async move {
+    let task = process.handle.spawn(async move {
         task.await;
         let _ = sender.send(CallEvent::Done);
-    }));
+    });
+    let _task = AbortOnDrop::new(process, task);
     let receiver = Mutex::new(receiver);
     loop {
         let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
@@ -214,12 +253,8 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
                 }
             });
         }
-        if is_done(py, received)? {
+        if process.is_done(py, received)? {
             return Ok(());
-        }
-        if !process.is_own() {
-            std::mem::forget(task);
-            return Err(forked());
         }
     }
 }
@@ -242,13 +277,9 @@ pub(super) fn wait_here<T: Send + 'static>(
 fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyResult<()> {
     let (sender, mut receiver) = unbounded_channel();
     let records = sender.clone();
-    let listener = log::listener(py, move |record| {
+    let task = process.listening(py, task, move |record| {
         let _ = records.send(CallEvent::Happened(record));
     })?;
-    if !process.is_own() {
-        return Err(forked()); // while the logger was asked
-    }
-    let task = listening(listener, task);
     let (under_way, end) = oneshot::channel::<()>();
     let task = async move {
         // Connections that ended since the last call are noticed as soon as the runtime looks and its tasks run.
@@ -266,7 +297,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
             let received = process.caller().block_on(async {
                 if let Some(task) = to_start.take() {
                     // Within the runtime: from outside it would have to be woken.
-                    started = Some(AbortOnDrop(tokio::spawn(task)));
+                    started = Some(AbortOnDrop::new(process, tokio::spawn(task)));
                 }
                 tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await
             });
@@ -277,25 +308,10 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
             }
             received.map_or(Err(Silence::Pause), |received| received.ok_or(Silence::Gone))
         });
-        if is_done(py, received)? {
+        if process.is_done(py, received)? {
             return Ok(());
         }
-        if !process.is_own() {
-            std::mem::forget(started);
-            return Err(forked());
-        }
     }
-}
-
-/// Attends to what a blocked call heard, or to Ctrl-C; whether it is done.
-fn is_done(py: Python<'_>, received: Result<CallEvent, Silence>) -> PyResult<bool> {
-    match received {
-        Ok(CallEvent::Done) => return Ok(true),
-        Ok(CallEvent::Happened(record)) => log::emit(py, &record)?,
-        Err(Silence::Pause) => py.check_signals()?,
-        Err(Silence::Gone) => return Err(gone()),
-    }
-    Ok(false)
 }
 
 /// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.
@@ -321,11 +337,10 @@ fn awaitable_of<'py>(
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let promise = event_loop.call_method0("create_future")?;
     let logging_loop = event_loop.clone().unbind();
-    let listener = log::listener(py, move |record| {
+    let task = process.listening(py, task, move |record| {
         // Attaching may wait for the GIL: the worker's other tasks continue.
         tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
     })?;
-    let task = listening(listener, task);
     let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
     let task = process.handle.spawn(async move {
         // A panic would leave the awaitable pending forever.

@@ -1,6 +1,6 @@
 //! Joins the answers of a call's requests into the series for the caller.
 
-use super::error::{ClientError, ErrorKind, Partial, kept_in_results};
+use super::error::{ClientError, ErrorKind, Partial, in_results};
 use super::request::PointsRequest;
 use crate::clock::{UnixNanos, Window};
 use crate::columns::{NO_TIME, Series, join, times_ascend};
@@ -50,8 +50,8 @@ pub(super) fn assemble(
     }
     let (count, first) = (failures.len(), &failures[0].message);
     let message = match failures[0].kind {
-        ErrorKind::Decode if failures[0].request.is_none() => format!("{first}; every row of them is in results"),
-        _ => format!("{count} of the plan's requests failed{}; first: {first}", kept_in_results()),
+        ErrorKind::Decode if failures[0].request.is_none() => format!("{first}{}", in_results("; every row of them")),
+        _ => format!("{count} of the plan's requests failed{}; first: {first}", in_results(", what arrived")),
     };
     let first = failures[0].clone();
     let partial = Some(Box::new(Partial { results: series, failures, ..Partial::default() }));

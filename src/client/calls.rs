@@ -8,7 +8,7 @@ use futures::stream;
 use super::archive_sync::{Checked, Synced, read_archive};
 use super::archive_writes::blocking;
 use super::call_run::{Amount, CallRun, PARALLEL, Progress};
-use super::error::{Cause, ClientError, ErrorKind, Partial, kept_in_results};
+use super::error::{Cause, ClientError, ErrorKind, Partial, in_results};
 use super::inner::{Client, ClientInner};
 use super::listed::Listed;
 use super::plan::Plan;
@@ -286,7 +286,7 @@ pub fn call_failure(failures: Vec<(String, ClientError)>, all: usize, arrived: V
     if !some {
         return ClientError { partial, ..first };
     }
-    let message = format!("{failed} of {all} symbols failed{}; first: {}", kept_in_results(), first.message);
+    let message = format!("{failed} of {all} symbols failed{}; first: {}", in_results(", what arrived"), first.message);
     ClientError { kind: ErrorKind::Partial, message, partial, cause: None, ..first }
 }
 

@@ -159,7 +159,7 @@ impl fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-/// Where what arrived is, in the message of a call that failed in part. A command says itself where it leaves that.
-pub(super) fn kept_in_results() -> &'static str {
-    if Spelling::caller() == Spelling::Options { "" } else { ", what arrived is in results" }
+/// Where something of a call that failed in part is, for its message. A command says itself where it leaves that.
+pub(super) fn in_results(something: &str) -> String {
+    if Spelling::caller() == Spelling::Options { String::new() } else { format!("{something} is in results") }
 }

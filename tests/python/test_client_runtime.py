@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import signal
+import textwrap
 import threading
 from contextlib import contextmanager
 
@@ -340,65 +341,55 @@ def test_a_handler_of_a_signal_may_ask_in_the_midst_of_a_small_call():
     assert server.asked == 3, "the limits and two answers"
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(
-    "progress", ["None", "lambda *_: None"], ids=["on its caller's thread", "on the engine's threads"]
-)
-def test_a_fork_in_the_midst_of_a_call_leaves_it_to_the_parent(progress):
-    code = f"""
-        import os, signal
-        import marketpoints as mp
+FORKING = """
+    import logging, os, signal
+    import marketpoints as mp
+    from marketpoints.common import logs
 
-        children = []
+    children = []
 
-        def handler(*_):
+    def fork(*_):
+        if not children:
             children.append(os.fork())
+        return logging.CRITICAL
 
-        signal.signal(signal.SIGUSR1, handler)
-        client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
-        try:
-            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600, progress={progress})
-        except RuntimeError as error:
-            os._exit(7 if children == [0] and "forked" in str(error) else 1)
-        print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
-    """
+    client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
+    {when}
+    try:
+        client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600, progress={progress})
+    except RuntimeError as error:
+        os._exit(7 if children == [0] and "forked" in str(error) else 1)
+    print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
+"""
+
+
+@pytest.fixture(params=["None", "lambda *_: None"], ids=["on its caller's thread", "on the engine's threads"])
+def forking(request):
+    """Starts a child process whose call forks once: that of the child of the child ends without the answer."""
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+
+    def start(when, server):
+        code = textwrap.dedent(FORKING).format(when=when, progress=request.param)
+        return started(code, server.url, env=os.environ | {"PYTHONWARNINGS": "ignore"})
+
+    return start
+
+
+def test_a_fork_in_the_midst_of_a_call_leaves_it_to_the_parent(forking):
     go = threading.Event()
     with Connections(answers_after=go) as server:
-        with started(code, server.url, env=os.environ | {"PYTHONWARNINGS": "ignore"}) as child:
+        with forking("signal.signal(signal.SIGUSR1, fork)", server) as child:
             assert server.came.wait(60)
             child.send_signal(signal.SIGUSR1)
-            # The child of the child ends without the answer; its exit code is read after that of the call.
+            # The exit code of the child's child is read after that of the call.
             threading.Timer(1, go.set).start()
             assert child.stdout.read() == "7\n"
         assert (server.asked, server.opened) == (1, 1)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize(
-    "progress", ["None", "lambda *_: None"], ids=["on its caller's thread", "on the engine's threads"]
-)
-def test_a_fork_while_the_logger_is_asked_leaves_the_call_to_the_parent(progress):
-    code = f"""
-        import logging, os
-        import marketpoints as mp
-        from marketpoints.common import logs
-
-        children = []
-
-        def threshold():
-            if not children:
-                children.append(os.fork())
-            return logging.CRITICAL
-
-        client = mp.Client("key", input(), tier="advanced", retries=0, check_symbols=False)
-        logs.threshold = threshold
-        try:
-            client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600, progress={progress})
-        except RuntimeError as error:
-            os._exit(7 if children == [0] and "forked" in str(error) else 1)
-        print(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
-    """
+def test_a_fork_while_the_logger_is_asked_leaves_the_call_to_the_parent(forking):
     with Connections() as server:
-        with started(code, server.url, env=os.environ | {"PYTHONWARNINGS": "ignore"}) as child:
+        with forking("logs.threshold = fork", server) as child:
             assert child.stdout.read() == "7\n"
         assert (server.asked, server.opened) == (1, 1)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 from .. import _engine
 from ..errors import InvalidRequest
 from .data_types import TABLE
+from .dtypes import dtype_kind
 from .intervals import BY_LENGTH
 from .secrets import Hidden, of_type, redacted, redacted_path
 from .suggest import did_you_mean
@@ -351,7 +352,7 @@ def number(value: Any, name: str) -> float | None:
         return None
     try:
         # NumPy converts times and durations to numbers in their own unit.
-        if not isinstance(value, (bool, str)) and getattr(getattr(value, "dtype", None), "kind", "") not in ("m", "M"):
+        if not isinstance(value, (bool, str)) and dtype_kind(value) not in ("m", "M"):
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -359,5 +360,5 @@ def number(value: Any, name: str) -> float | None:
 
 
 def _spell(value: object) -> str:
-    kind = getattr(getattr(value, "dtype", None), "kind", "")  # NumPy's True is no bool
-    return str(value).lower() if isinstance(value, bool) or kind == "b" else str(value)
+    # NumPy's True is no bool.
+    return str(value).lower() if isinstance(value, bool) or dtype_kind(value) == "b" else str(value)

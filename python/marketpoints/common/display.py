@@ -6,6 +6,7 @@ from html import escape
 from typing import Any, TypeVar
 
 from ..printable import printable
+from .dtypes import dtype_kind
 from .times import exact
 
 __all__ = ["EDGE", "SHOWN", "card", "cell", "grid", "lines", "listing", "safe_repr"]
@@ -60,7 +61,7 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, Mapping) or bool(getattr(value, "ndim", False)):
         return f"{len(value):,} values"
-    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    kind = dtype_kind(value)
     if kind == "M":
         return exact(value)
     text = repr(value.item()) if kind and kind in "fiub" else str(value)

@@ -187,7 +187,7 @@ def build_query(
             for one in _SPELLED_ARGUMENTS[name](value, name):
                 spelled.append((name, one))
         else:
-            raise unknown(call, name, ["exchange", "symbol", "interval", *QueryArguments.__annotations__])
+            raise unknown(call, name, [*_PLACES, *QueryArguments.__annotations__])
     if open_window:
         _check_edges(typed)
     return _engine.Query(series_type(type), spelled, open_window=open_window, **typed)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from .. import _engine
 from ..errors import InvalidRequest
+from .dtypes import dtype_kind
 from .intervals import DAY, HOUR, MINUTE, WEEK
 from .secrets import of_type
 
@@ -84,7 +85,7 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
         return _engine.unix_seconds(value, name)
     if isinstance(value, dt.date):
         return _of_calendar(value, name)
-    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+    if dtype_kind(value) == "M":
         return _of_numpy(value, name)
     if is_number(value):
         return _engine.unix_seconds(value, name)
@@ -138,7 +139,7 @@ def _length(value: Any) -> tuple[Any, bool]:
     if isinstance(value, dt.timedelta):
         # pandas' Timedelta is a timedelta with nanoseconds.
         return value // MICROSECOND * 1_000 + getattr(value, "nanoseconds", 0), True
-    if getattr(getattr(value, "dtype", None), "kind", "") == "m":
+    if dtype_kind(value) == "m":
         return _length_of_numpy(value)
     return (value if isinstance(value, str) or is_number(value) else math.nan), False
 
@@ -202,6 +203,6 @@ def spell(time: "np.datetime64") -> str:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a real number, NumPy's included, but no bool and no timedelta64, which NumPy registers as one."""
-    if getattr(getattr(value, "dtype", None), "kind", "") == "m":
+    if dtype_kind(value) == "m":
         return False
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -21,6 +21,7 @@ __all__ = [
     "days",
     "held",
     "legend",
+    "legend_columns",
     "line",
     "make",
     "moments",
@@ -51,10 +52,13 @@ def make(ax: Any, height: float = 5.0) -> Any:
     return pyplot.subplots(figsize=(10, height), layout="constrained")[1]
 
 
-def room_between(ax: Any, pictures: int) -> float:
-    """Room for a grid between pictures with titles and times of their own, one below the other in the place of axes."""
+def room_between(ax: Any, pictures: int) -> float | None:
+    """Room for a grid between pictures with titles and times of their own, one below the other in the place of axes.
+
+    None where a layout engine makes it.
+    """
     if ax.figure.get_layout_engine() is not None:
-        return CLOSE  # it makes room itself
+        return None
     height: float = ax.get_position().height * ax.figure.get_figheight()
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
 
@@ -72,9 +76,8 @@ def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[An
         sizes = [f"{100 * ratio / ratios[0]:.6g}%" for ratio in ratios[1:]]
         return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
     # A layout engine knows the panels of a grid, and nothing of appended ones.
-    grid = place.subgridspec(
-        len(ratios), 1, height_ratios=ratios, hspace=room_between(ax, len(ratios)) if titled else CLOSE
-    )
+    room = room_between(ax, len(ratios)) if titled else None
+    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=CLOSE if room is None else room)
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
 
@@ -193,13 +196,19 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
     ax.add_line(Trace(places, values, **style))
 
 
+def legend_columns(ax: Any, texts: Sequence[str], letter: int, rest: int = 60) -> int:
+    """How many columns of a legend fit side by side, 0 where not one does.
+
+    In pixels, at 100 to the inch: a letter's width, and that of the rest of an entry.
+    """
+    return int(ax.bbox.width * 100 / ax.figure.dpi // (rest + letter * max(map(len, texts))))
+
+
 def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
     """Adds a legend in rows at the top, with room above the drawn values; a note is its last entry.
 
     Marks are what it shows in place of what the axes hold.
     """
-    import numpy as np
-
     handles, texts = ax.get_legend_handles_labels()
     if marks is not None:
         handles, texts = list(marks), [mark.get_label() for mark in marks]
@@ -207,15 +216,14 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
         handles, texts = [*handles, load("matplotlib.lines").Line2D([], [], linestyle="none")], [*texts, note]
     if not handles:
         return
-    inch = ax.figure.dpi / 100
-    width, height = ax.bbox.width / inch, max(1.0, ax.bbox.height / inch)
-    longest = max(map(len, texts))
+    height = max(1.0, ax.bbox.height * 100 / ax.figure.dpi)
     for size, letter, row in (("small", 7, 18), ("xx-small", 5, 13)):
         letters = size
-        columns = int(np.clip(width // (60 + letter * longest), 1, len(texts)))
+        fitting = legend_columns(ax, texts, letter)
+        across = min(max(fitting, 1), len(texts))
         # Share of the new height: the old content lies below the legend.
-        share = (14 + row * -(-len(texts) // columns)) / height
-        if share <= 0.5 and 60 + letter * longest <= width:
+        share = (14 + row * -(-len(texts) // across)) / height
+        if share <= 0.5 and fitting:
             break
     cramped = share > 0.5
     if cramped and len(texts) == 1:  # the axis' label says it
@@ -227,7 +235,7 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
         texts,
         loc="upper left",
         fontsize=letters,
-        ncols=columns,
+        ncols=across,
         facecolor=legend_background(),
         edgecolor="none",
         framealpha=0.0 if cramped else 0.8,

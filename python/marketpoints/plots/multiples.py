@@ -58,7 +58,7 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
         between = None
     else:
         figure, place = ax.figure, ax.get_subplotspec()
-        between = room_between(ax, down) if figure.get_layout_engine() is None else None
+        between = room_between(ax, down)
         if place is None:
             raise InvalidRequest(
                 "ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()"

@@ -6,7 +6,7 @@ from typing import Any
 from ..common.data_types import adds_up, amount, role
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import legend, spans
+from .axes import legend, legend_columns, spans
 from .bars import column_of
 from .candles import OHLC, is_candles
 from .colours import LINE, SIDES, is_dark
@@ -76,9 +76,9 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
         handles = [*ax.get_legend_handles_labels()[0], *marks, lines.Line2D([], [], linestyle="none", label=note)]
         style = {"labelcolor": "white", "framealpha": 0.35, "facecolor": "black", "edgecolor": "none"}
         # In as many columns as lie beside the colour bar and not over it.
-        longest, width = max(len(one.get_label()) for one in handles), ax.bbox.width * 100 / ax.figure.dpi
-        wide = 2 * (60 + 7 * longest) <= width
-        across = 2 if wide or 2 * (45 + 5 * longest) <= width else 1
+        texts = [one.get_label() for one in handles]
+        wide = legend_columns(ax, texts, 7) > 1
+        across = 2 if wide or legend_columns(ax, texts, 5, rest=45) > 1 else 1
         ax.legend(handles=handles, loc="upper left", ncols=across, fontsize="small" if wide else "xx-small", **style)
     else:
         legend(ax, note, marks)

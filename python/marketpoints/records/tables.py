@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar, get_args, get_origin, overload
 
 from ..common.display import EDGE, card, cell, grid, lines, safe_repr
+from ..common.dtypes import dtype_kind
 from ..common.sequence import ReadOnlySequence
 from ..common.times import from_wire, spell
 from ..results.arrow_tables import ColumnKind
@@ -324,7 +325,7 @@ def _is_absent(value: Any) -> bool:
 def _brief(value: Any) -> str:
     if isinstance(value, TypedRecord):
         return lines(value._facts())
-    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+    if dtype_kind(value) == "M":
         return spell(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .. import _engine
+from ..common.dtypes import dtype_kind
 from ..common.protocols import DatedFrameSource, FrameSource, Label
 from ..identity import SeriesId
 
@@ -99,7 +100,7 @@ def _described(times: Any, columns: Mapping[str, Any]) -> list[Described]:
     """The columns of a series as the engine takes them: name, kind and values."""
     described: list[Described] = [("time", "array", times)]
     for name, values in columns.items():
-        codes = name == "side" and getattr(getattr(values, "dtype", None), "kind", "") == "i"
+        codes = name == "side" and dtype_kind(values) == "i"
         described.append((arrow_name(name), "codes", (values, SIDES)) if codes else (arrow_name(name), "array", values))
     return described
 

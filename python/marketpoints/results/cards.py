@@ -5,6 +5,7 @@ from html import escape
 from typing import Any
 
 from ..common.display import EDGE, SHOWN, card, cell, grid
+from ..common.dtypes import dtype_kind
 from ..common.sparks import spark
 from ..common.times import iso
 from ..errors import Error
@@ -69,7 +70,7 @@ def trend(series: Any) -> str:
         name, values = "volume", _sums(series, ("buys", "sells"))
     else:
         named = [name for name in (*FIRST, *series.columns) if name in series]
-        numbers = (one for one in named if getattr(getattr(series[one], "dtype", None), "kind", "") in ("f", "i", "u"))
+        numbers = (one for one in named if dtype_kind(series[one]) in ("f", "i", "u"))
         name = next(numbers, "")
         values = series[name] if name else None
     if values is None:
@@ -109,5 +110,5 @@ def _cells(times: Any, columns: Mapping[str, Any]) -> list[list[str]]:
 
 
 def _sides(name: str, column: Any) -> Any:
-    coded = name == "side" and getattr(getattr(column, "dtype", None), "kind", "") == "i"
+    coded = name == "side" and dtype_kind(column) == "i"
     return [(*SIDES, None)[code] for code in column] if coded else column
