@@ -279,6 +279,48 @@ def test_a_second_ctrl_c_does_not_wait():
 
 # faults.md row 51
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here")
+def test_no_signal_is_lost_at_whatever_moment_it_comes():
+    # One sent before each of the interpreter's own steps up to the call that blocks: each of these waits ends.
+    steps = run("""
+        import os, signal, sys
+        from marketpoints.cli.signals import stop_signals
+
+        def wait_with_a_signal_at(moment):
+            steps, up_to_the_last_call = 0, 0
+
+            def step(frame, event, _):
+                nonlocal steps
+                frame.f_trace_opcodes = True
+                if event == "opcode":
+                    steps += 1
+                    if steps == moment:
+                        os.kill(os.getpid(), signal.SIGTERM)
+                return step
+
+            def call(_, event, called):
+                nonlocal up_to_the_last_call
+                if event == "c_call" and called not in (sys.settrace, sys.setprofile):
+                    up_to_the_last_call = steps
+
+            with stop_signals() as wait:
+                if moment == 0:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                sys._getframe().f_trace_opcodes = True  # Python 3.12 looks before it traces
+                sys.setprofile(call)
+                sys.settrace(step)
+                wait()
+                sys.settrace(None)
+                sys.setprofile(None)
+            return up_to_the_last_call
+
+        steps = wait_with_a_signal_at(0)
+        for moment in range(1, steps + 1):
+            wait_with_a_signal_at(moment)
+        print(steps)
+    """)
+    assert int(steps) > 1
+
+
 def test_a_killed_service_leaves_nothing_running():
     with serving() as (child, url, _):
         children = [one.name for one in Path("/proc").iterdir() if one.name.isdigit() and parent(one) == child.pid]

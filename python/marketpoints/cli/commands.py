@@ -4,9 +4,7 @@ import argparse
 import os
 import re
 import shlex
-import signal
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +25,7 @@ from ..printable import printable
 from ..records.plan import rate, when
 from ..results.sets import SeriesSet
 from . import tables
+from .signals import stop_signals
 from .tables import FORMATS
 
 __all__ = ["DUMPS", "FORMATS", "Command", "fetch", "ingest", "numbers", "plan", "serve", "several", "usage", "weight"]
@@ -46,13 +45,6 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 def serve(given: argparse.Namespace) -> int:
     """Runs the local service until Ctrl-C or a termination signal."""
-    ended = threading.Event()
-
-    def end(number: int, _: object) -> None:
-        # A second signal means not to wait for the grace period.
-        signal.signal(number, signal.SIG_DFL)
-        ended.set()
-
     options = {
         "host": given.host,
         "seed": given.seed,
@@ -63,11 +55,12 @@ def serve(given: argparse.Namespace) -> int:
         "keep_requests": 0,
         "speed": given.speed,
     }
-    with LocalService(
-        given.data, moment(given.now), given.port, keys=given.keys, access_log=given.access_log, **options
-    ) as service:
-        signal.signal(signal.SIGTERM, end)
-        signal.signal(signal.SIGINT, end)
+    with (
+        LocalService(
+            given.data, moment(given.now), given.port, keys=given.keys, access_log=given.access_log, **options
+        ) as service,
+        stop_signals() as wait_for_one,
+    ):
         pace = "" if given.speed == 1 else f", its clock at {given.speed:g} times the speed"
         print(
             printable(f"serving {given.data or 'the demo market'} at {service.url}, as of {when(service.now())}{pace}")
@@ -90,7 +83,7 @@ def serve(given: argparse.Namespace) -> int:
             named = shlex.quote(printable(service.archive_source))
             print(f"for an archive of it:\n  marketpoints sync FILE --archive-source {named}")
         print("Ctrl-C stops it.", flush=True)
-        ended.wait()
+        wait_for_one()
     print("stopped")
     return 0
 
