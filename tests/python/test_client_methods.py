@@ -220,6 +220,24 @@ def test_a_misspelt_argument_is_refused_with_what_was_meant():
             client.plan("candles", *MARKET, "1h", period=3600, max_dept=1)
 
 
+def test_a_misspelt_argument_of_a_constructor_or_a_listing_is_refused_with_what_was_meant(demo, tmp_path):
+    with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:
+        for call, name, slip, meant in (
+            (mp.Client, "Client", "teir", "tier"),
+            (mp.AsyncClient, "AsyncClient", "retry", "retries"),
+            (mp.LocalService, "LocalService", "sead", "seed"),
+            (lambda **wrong: mp.Archive(tmp_path, **wrong), "Archive", "leese", "lease"),
+            (client.markets, "markets", "exchnge", "exchange"),
+            (client.leaderboard, "leaderboard", "sort_bi", "sort_by"),
+            (demo.faults.set, "set", "probabilty", "probability"),
+            (lambda **wrong: mp.align([], **wrong), "align", "max_aeg", "max_age"),
+        ):
+            with pytest.raises(TypeError, match=rf"^{name}\(\) got .* '{slip}'; did you mean {meant}\?$"):
+                call(**{slip: 1})
+    with pytest.raises(TypeError, match=r"^LocalService\(\) got .* 'timeout'; give it to Client\("):
+        mp.LocalService(timeout=3)
+
+
 def test_a_misspelt_argument_is_refused_with_the_call_that_was_made(tmp_path):
     archive = mp.Archive(tmp_path)
     with mp.Client("key", "http://127.0.0.1:9", retries=0) as client:

@@ -184,6 +184,31 @@ def test_a_message_says_what_would_be_right(client, call):
         assert wire not in message
 
 
+HALF = "BTC\ud800"  # half of a surrogate pair: Python has such texts, UTF-8 has none
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("symbol", lambda client: client.candles("BYBIT", HALF, "1h", period="1d")),
+        ("exchange", lambda client: client.candles([HALF], "BTCUSDT", "1h", period="1d")),
+        ("interval", lambda client: client.candles(*MARKET, HALF, period="1d")),
+        ("start", lambda client: client.candles(*MARKET, "1h", start=HALF)),
+        ("period", lambda client: client.plan("candles", *MARKET, "1h", period=HALF)),
+        ("extra", lambda client: client.points("NEW_AGG", period="1d", interval="1h", extra={"a": HALF})),
+        ("type", lambda client: client.points(HALF)),
+        ("type", lambda _: mp.weight(HALF, points=1)),
+        ("symbol_filter", lambda client: client.markets(symbol_filter=HALF)),
+        ("user_wallet", lambda client: client.trader_profile(HALF)),
+        ("symbol", lambda client: client.stream(mp.Channel(type="TRADE", exchange="BYBIT", symbol=HALF))),
+        ("quote", lambda client: client.stream(mp.Channel(type="TRADE", exchange="B", symbol="S", quote=HALF))),
+    ],
+)
+def test_a_text_that_cannot_be_sent_is_refused_by_its_arguments_name(client, name, call):
+    message = problem(mp.InvalidRequest, lambda: call(client))
+    assert re.fullmatch(rf"{name}: .* is no Unicode: half of a surrogate pair is in it", message), message
+
+
 def test_open_names_still_pass(client):
     client.plan("skew", "DERIBIT", "BTC_25", "1h", coin="BTC", tenor="SIX_M", period="1d")
     client.plan("tpo", *MARKET, "1h", period="1d", session="TPO_SESSION_LUNAR")

@@ -193,6 +193,7 @@ def test_walls_are_reported_by_their_names(twin):
         ({"type": "TRADES", **MARKET}, "did you mean TRADE?"),
         ({"type": "TRADE", "exchange": "BINANCE_FUTURE", "symbol": "BTCUSDT"}, "did you mean BINANCE_FUTURES?"),
         ({"type": "TRADE", "exchange": "BYBIT"}, "symbol is missing"),
+        ({"type": "TRADE", "exchange": "BYBIT", "simbol": "BTCUSDT"}, "; is simbol a misspelling of it?"),
         ({"type": "TRADE", **MARKET, "rawSymbol": "X"}, "did you mean symbol?"),
         ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET}, "block_size: missing"),
         ({"type": "BLOCK_BOOK_SNAPSHOT", **MARKET, "blocksize": 1}, "did you mean block_size?"),

@@ -9,6 +9,7 @@ from ..common.arguments import folder, names, seconds, store_options
 from ..common.display import card, safe_repr
 from ..common.queries import QueryArguments, build_query
 from ..common.secrets import Hidden, hide_locals
+from ..common.signatures import hinted_keywords
 from ..common.times import to_unix
 from ..errors import InvalidRequest
 from ..results.sets import SeriesSet
@@ -35,6 +36,7 @@ class Archive(Downloads, ExploreMethods):
     """
 
     @hide_locals
+    @hinted_keywords
     def __init__(
         self,
         path: str | os.PathLike[str],

@@ -5,6 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from .. import _engine
 from ..common.arguments import ANALYTICS, Extra, number, pairs, rows, text, weight_bound, whole
+from ..common.signatures import hinted_keywords
 from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.plan import Plan, plan_of
@@ -30,6 +31,7 @@ class AnalyticsMethods(
 ):
     """Traders, their positions, and markets over all accounts."""
 
+    @hinted_keywords
     def leaderboard(
         self,
         *,
@@ -100,6 +102,7 @@ class AnalyticsMethods(
         )
         return answer
 
+    @hinted_keywords
     def trader_profile(self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None) -> ProfileAnswer:
         """A wallet over all its positions, weight 100.
 
@@ -119,6 +122,7 @@ class AnalyticsMethods(
         answer: ProfileAnswer = self._analytics("trader_profile", given, extra, max_weight, _one(TraderProfile))
         return answer
 
+    @hinted_keywords
     def positions(
         self,
         user_wallet: str | None = None,
@@ -160,6 +164,7 @@ class AnalyticsMethods(
         )
         return answer
 
+    @hinted_keywords
     def market_summary(
         self,
         asset_id: str | None = None,
@@ -187,6 +192,7 @@ class AnalyticsMethods(
         answer: SummaryAnswer = self._analytics("market_summary", given, extra, max_weight, _one(MarketSummary))
         return answer
 
+    @hinted_keywords
     def user_categories(
         self, user_wallet: str, *, max_weight: int | None = None, extra: Extra = None
     ) -> CategoriesAnswer:

@@ -15,6 +15,7 @@ from ..common.logs import note, warn
 from ..common.progress import Progress
 from ..common.protocols import ArchiveLike
 from ..common.secrets import Hidden, hidden_text, hide_locals
+from ..common.signatures import hinted_keywords
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
 from ..identity import Provenance
@@ -58,6 +59,7 @@ class Connection(EngineCaller):
     _data_end: Callable[[], float | None] | None = None
 
     @hide_locals
+    @hinted_keywords
     def __init__(
         self,
         api_key: str | None = None,

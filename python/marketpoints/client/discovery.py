@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from .. import _engine
 from ..common.arguments import Extra, Names, data_type, flag, names, pairs, rows, text
-from ..common.signatures import checked_keywords
+from ..common.signatures import checked_keywords, hinted_keywords
 from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest
 from ..records.markets import Market
@@ -53,6 +53,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         answer: UsageAnswer = self._ask("usage", {}, lambda record: numbers(record, Usage))
         return answer
 
+    @hinted_keywords
     def markets(
         self,
         *,

@@ -13,6 +13,7 @@ from .dtypes import dtype_kind
 from .intervals import BY_LENGTH
 from .secrets import Hidden, of_type, redacted, redacted_path
 from .suggest import did_you_mean
+from .texts import sendable
 from .times import Interval, is_number, to_duration
 
 __all__ = [
@@ -139,7 +140,7 @@ def pairs(extra: Extra) -> list[tuple[str, str]]:
     spelled = []
     for name, value in extra.items():
         several = value if isinstance(value, (list, tuple)) else [value]
-        spelled += [(text(name, "extra") or "", _spell(one)) for one in several if one is not None]
+        spelled += [(text(name, "extra") or "", sendable(_spell(one), "extra")) for one in several if one is not None]
     return spelled
 
 
@@ -147,11 +148,13 @@ def text(value: object, name: str) -> str | None:
     """A text or None.
 
     Raises:
-        InvalidRequest: The value is something else.
+        InvalidRequest: The value is something else, or no text that could be sent.
     """
-    if value is None or isinstance(value, str):
+    if value is None:
         return value
-    raise InvalidRequest(f"{name}: {of_type(value)} is not a text")
+    if not isinstance(value, str):
+        raise InvalidRequest(f"{name}: {of_type(value)} is not a text")
+    return sendable(value, name)
 
 
 def interval_name(value: Interval | None, name: str = "interval") -> str | None:
@@ -161,7 +164,7 @@ def interval_name(value: Interval | None, name: str = "interval") -> str | None:
         InvalidRequest: It is neither a text nor a duration, or no interval has that length.
     """
     if value is None or isinstance(value, str):
-        return value
+        return text(value, name)
     # A plain number could be seconds or minutes.
     seconds = None if is_number(value) or isinstance(value, bool) else to_duration(value, name)
     if seconds in BY_LENGTH:

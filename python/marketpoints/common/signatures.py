@@ -1,4 +1,4 @@
-"""Checks of keyword arguments that several methods share, declared once as a ``TypedDict``."""
+"""Checks of keyword arguments: what several methods share, declared once as a ``TypedDict``, and misspelt ones."""
 
 import functools
 import inspect
@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from .. import _engine
 from .suggest import did_you_mean
 
-__all__ = ["checked_keywords", "unknown"]
+__all__ = ["checked_keywords", "hinted_keywords", "unknown"]
 
 #: What a client takes and none of its calls does.
 OF_CLIENTS = {
@@ -22,11 +22,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an unknown keyword argument of a call, with the nearest known one as a hint."""
+    names = list(known)
+    hint = did_you_mean(_engine.closest(name, names))
     if name in OF_CLIENTS:
         hint = "; give it to Client(…) or AsyncClient(…)"
-    else:
-        near = _engine.closest(name, list(known))
-        hint = did_you_mean(near) or "; parameters that only the service knows go into extra={…}"
+    elif not hint and "extra" in names:
+        hint = "; parameters that only the service knows go into extra={…}"
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
@@ -43,18 +44,30 @@ def checked_keywords(arguments: type) -> Callable[[Method], Method]:
         signature = inspect.signature(method)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         positional = [one for one in own if one.kind is not keyword_only]
-        known = {one.name for one in [*own, *named]}
-
-        @functools.wraps(method)
-        def checked(*given: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in known:
-                    raise unknown(method.__name__, name, known)
-            return method(*given, **keywords)
-
+        checked = _checking(method, {one.name for one in [*own, *named]})
         checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*positional, *named, *own[len(positional) :]]
         )
-        return cast("Method", checked)
+        return checked
 
     return decorate
+
+
+def hinted_keywords(method: Method) -> Method:
+    """Decorator: an unknown keyword's error names the call as users type it, and what was meant.
+
+    Python does the latter by itself since 3.13.
+    """
+    return _checking(method, {*inspect.signature(method).parameters})
+
+
+def _checking(method: Method, known: set[str]) -> Method:
+    @functools.wraps(method)
+    def checked(*given: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                made = method.__name__ == "__init__"  # maybe that of a base class, which nobody types
+                raise unknown(type(given[0]).__name__ if made else method.__name__, name, known - {"self"})
+        return method(*given, **keywords)
+
+    return cast("Method", checked)

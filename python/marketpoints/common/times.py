@@ -18,6 +18,7 @@ from ..errors import InvalidRequest
 from .dtypes import dtype_kind
 from .intervals import DAY, HOUR, MINUTE, WEEK
 from .secrets import of_type
+from .texts import sendable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,7 +83,7 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return _engine.unix_seconds(value, name)
+        return _engine.unix_seconds(sendable(value, name), name)
     if isinstance(value, dt.date):
         return _of_calendar(value, name)
     if dtype_kind(value) == "M":
@@ -122,7 +123,7 @@ def to_duration(value: Duration | None, name: str = "period") -> int | None:
     Raises:
         InvalidRequest: The value is no duration, or not a whole number of seconds.
     """
-    return None if value is None else _engine.whole_seconds(*_length(value), name, value)
+    return None if value is None else _engine.whole_seconds(*_length(value, name), name, value)
 
 
 def to_seconds(value: Duration, name: str) -> float:
@@ -131,17 +132,19 @@ def to_seconds(value: Duration, name: str) -> float:
     Raises:
         InvalidRequest: The value is no duration.
     """
-    return _engine.length_seconds(*_length(value), name, value)
+    return _engine.length_seconds(*_length(value, name), name, value)
 
 
-def _length(value: Any) -> tuple[Any, bool]:
+def _length(value: Any, name: str) -> tuple[Any, bool]:
     """A duration for the engine, and whether it is in nanoseconds: a text or a number; NaN is no duration."""
     if isinstance(value, dt.timedelta):
         # pandas' Timedelta is a timedelta with nanoseconds.
         return value // MICROSECOND * 1_000 + getattr(value, "nanoseconds", 0), True
     if dtype_kind(value) == "m":
         return _length_of_numpy(value)
-    return (value if isinstance(value, str) or is_number(value) else math.nan), False
+    if isinstance(value, str):
+        return sendable(value, name), False
+    return (value if is_number(value) else math.nan), False
 
 
 def _length_of_numpy(value: Any) -> tuple[Any, bool]:

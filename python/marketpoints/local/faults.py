@@ -7,6 +7,7 @@ from typing import Any
 from .. import _engine
 from ..common.arguments import between, count as positive, flag, number
 from ..common.display import safe_repr
+from ..common.signatures import hinted_keywords
 from ..errors import InvalidRequest
 
 __all__ = ["FaultRule", "Faults"]
@@ -63,6 +64,7 @@ class Faults:
     def __init__(self, faults: _engine.Faults) -> None:
         self._faults = faults
 
+    @hinted_keywords
     def set(
         self,
         *,

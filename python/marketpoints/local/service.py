@@ -18,6 +18,7 @@ from ..common.display import card, safe_repr
 from ..common.intervals import DAY
 from ..common.logs import warn
 from ..common.secrets import Hidden, hide_locals, redacted
+from ..common.signatures import hinted_keywords
 from ..common.times import Duration, Time, iso, to_seconds, to_unix
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning
 from ..errors import InvalidRequest
@@ -43,6 +44,7 @@ class LocalService:
     """
 
     @hide_locals
+    @hinted_keywords
     def __init__(
         self,
         data: "ArchiveLike | str | os.PathLike[str] | None" = None,

@@ -6,6 +6,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
+from ..common.signatures import hinted_keywords
 from ..common.times import SECOND_NS, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide_frames
@@ -28,6 +29,7 @@ NUMBERS = (
 EVER = 2**63 - 1
 
 
+@hinted_keywords
 def align(
     left: "Series | SeriesSet | npt.ArrayLike",
     *others: Series | SeriesSet,

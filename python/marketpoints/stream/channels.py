@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
+from .. import _engine
 from ..common.arguments import text
+from ..common.texts import sendable
 from ..errors import InvalidRequest
 
 __all__ = ["Channel", "ChannelParts", "Channels", "parts_of"]
@@ -91,7 +93,9 @@ def _one(channel: object) -> ChannelParts:
     left = dict(channel)
     for name in ("type", "exchange", "symbol"):
         if name not in left:
-            raise InvalidRequest(f"channels: {name} is missing in {dict(channel)!r}")
+            near = _engine.closest(name, [str(key) for key in left])
+            hint = f"; is {near} a misspelling of it?" if near else ""
+            raise InvalidRequest(f"channels: {name} is missing in {dict(channel)!r}{hint}")
     kind, exchange, symbol = left.pop("type"), left.pop("exchange"), left.pop("symbol")
     category, extra = left.pop("category", None), left.pop("extra", {})
     # By wire name or by attribute's; what is neither passes, and the engine suggests what was meant.
@@ -114,8 +118,8 @@ def _parts(
         text(exchange, "exchange") or "",
         text(symbol, "symbol") or "",
         text(category, "category"),
-        [(name, _spelled(value)) for name, value in named.items() if value is not None],
-        [(str(name), _spelled(value)) for name, value in extra.items() if value is not None],
+        [(name, sendable(_spelled(value), name)) for name, value in named.items() if value is not None],
+        [(str(name), sendable(_spelled(value), "extra")) for name, value in extra.items() if value is not None],
     )
 
 
