@@ -37,6 +37,28 @@ def test_token_supply_of_two_coins_has_room_for_every_panel(supply):
     assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
 
 
+@pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (8, 4), (8, 8)])
+def test_low_axes_show_as_many_panels_of_token_supply_as_are_read_and_say_so(supply, size):
+    _, ax = plt.subplots(figsize=size)
+    picture = Picture(supply[0].plot(ax=ax))
+    shown = len(picture.figure.axes)
+    assert all(panel.get_position().height * size[1] > 0.4 for panel in picture.figure.axes)
+    # Of the six panels that fit they are all there, and nothing is said.
+    said = f"{shown} of 6 panels" in " ".join(ax.get_title("left").split())
+    assert said == (shown < 6) and (shown == 6) == (size[1] > 4)
+    labels = [panel.yaxis.label.get_window_extent() for panel in picture.figure.axes]
+    assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (8, 4), (3, 8)])
+def test_names_of_a_leaderboard_do_not_run_into_each_other(client, size):
+    _, ax = plt.subplots(figsize=size)
+    Picture(client.leaderboard(limit=40).plot(ax=ax))
+    names = [name.get_window_extent() for name in ax.get_yticklabels()]
+    assert len(names) > 4
+    assert not [pair for pair in itertools.pairwise(names) if pair[0].overlaps(pair[1])]
+
+
 @pytest.mark.parametrize("options", [{}, {"layout": "panels"}, {"volume": False}], ids=str)
 @pytest.mark.parametrize("symbols", [2, 3])
 @pytest.mark.parametrize("size", [(5, 5), (6.4, 4.8), (10, 8)])

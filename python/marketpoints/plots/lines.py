@@ -16,6 +16,8 @@ __all__ = ["AMOUNT", "COIN", "FRACTION", "USD", "Panel", "height", "known_panels
 #: Units of panels, by the engine's names.
 AMOUNT, COIN, USD, FRACTION, RANK = "amount", "coin", "USD", "fraction", "rank"
 STYLES = ("-", "--", ":", "-.")
+#: Inches of height that a panel of given axes needs.
+LEAST = 0.55
 
 
 class Panel(NamedTuple):
@@ -97,16 +99,17 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         ax = make(ax)
         ax.set_title(title(common), loc="left")
         return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
-    ax = make(ax, 5.0 if len(drawn) == 1 else height(len(drawn)))
-    every = panels(ax, [1.0] * len(drawn))
+    some = drawn if ax is None else drawn[: max(1, int(ax.bbox.height / ax.figure.dpi / LEAST))]
+    ax = make(ax, 5.0 if len(some) == 1 else height(len(some)))
+    every = panels(ax, [1.0] * len(some))
     labels = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
     parts = [part for one, name in zip(series, labels, strict=True) for part in _parts(one, name)]
-    for panel, below in zip(drawn, every, strict=True):
+    for panel, below in zip(some, every, strict=True):
         _panel(panel, parts, below)
     for one in filled:
         show_rows(ax, *spans(one))
-    units = {unit_of(panel, series[0]) for panel in drawn}
-    ax.set_title(title(common, units.pop() if len(drawn) == 1 else None), loc="left")
+    text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None)
+    ax.set_title(text if len(some) == len(drawn) else f"{text}: {len(some)} of {len(drawn)} panels", loc="left")
     stacked(every)
     return ax
 

@@ -15,8 +15,8 @@ __all__ = ["KINDS", "rankings"]
 
 #: Rows that one picture has, the largest by amount; height of a row in inches; characters of a label.
 ROWS, ROW, LABEL = 25, 0.3, 40
-#: Pixels, at 100 to the inch, that a row of given axes needs.
-LEAST = 15
+#: Pixels, at 100 to the inch, that a row of given axes needs; what a title in several lines takes of those this narrow.
+LEAST, TITLE, NARROW = 15, 50, 400
 #: Accounts are counted by cent.
 CENTS = 101
 
@@ -53,9 +53,15 @@ def _wallet(address: str) -> str:
 
 def _largest(records: Sequence[Any], of: Callable[[Any], float], ax: Any) -> list[Any]:
     """The largest amounts, gains first, as many as fit into the axes."""
-    room = ROWS if ax is None else max(1, min(ROWS, int(ax.bbox.height * 100 / ax.figure.dpi // LEAST)))
+    room = ROWS if ax is None else max(1, min(ROWS, _rows_in(ax)))
     known = [one for one in records if of(one) == of(one)]
     return sorted(sorted(known, key=lambda one: -abs(of(one)))[:room], key=lambda one: -of(one))
+
+
+def _rows_in(ax: Any) -> int:
+    """How many rows given axes have room for."""
+    width, height = (length * 100 / ax.figure.dpi for length in (ax.bbox.width, ax.bbox.height))
+    return int((height - (TITLE if width < NARROW else 0)) // LEAST)
 
 
 def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequence[str], what: str) -> None:

@@ -30,12 +30,13 @@ def fitted(draw: Draw) -> Draw:
         for one in own:
             _headline(one)
             _shortened(one.yaxis.label, one.bbox.height)
-        # Shorter axes may have fewer numbers, and more lines in their title.
-        for _ in range(3 if alone else 0):
+        # Shorter axes may have fewer numbers, more lines in their title, and less room for a label.
+        for _ in range(5 if alone else 0):
             if not _inside(own):
                 break
             for one in own:
                 _headline(one)
+                _shortened(one.yaxis.label, one.bbox.height)
         return made
 
     return drawn  # type: ignore[return-value]
