@@ -204,6 +204,21 @@ def test_a_file_needs_neither_python_nor_network(driver, results, tmp_path, what
     assert page.console() == [] and requests(driver) == [path.as_uri()]
 
 
+def test_a_view_without_a_midnight_tells_its_day(driver, demo, results):
+    with demo.client("unlimited") as client:
+        days = client.candles(*MARKET, "1h", start="2025-12-30T12:00", end="2026-01-01T12:00")
+    for shown, corner in ((results["book"], "1 Jan UTC"), (days, "UTC")):
+        with opened(driver, shown.explore()) as page:
+            page.run(
+                "const kind = CanvasRenderingContext2D.prototype, write = kind.fillText; window.texts = [];"
+                "kind.fillText = function (...given) { window.texts.push(given[0]); write.apply(this, given); }"
+            )
+            page.wheel(-60)
+            texts = page.until("return window.texts.some((one) => one.endsWith('UTC')) && window.texts")
+        assert {one for one in texts if one.endswith("UTC")} == {corner}
+        assert ("31 Dec" in texts) == (corner == "UTC")
+
+
 def test_a_level_far_away_takes_no_pixels_from_the_market(driver, tmp_path):
     # A pixel of everything has hundreds of levels; around the market each level has its own.
     near = [

@@ -65,6 +65,8 @@ function niceStep(span, most) {
   return [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= raw * (1 - 1e-9));
 }
 
+const dayOf = (ms) => new Date(ms).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+
 // Ticks of time with their texts; midnights have the day, the others the time.
 function timeTicks(t0, t1, most) {
   const step = STEPS.find((each) => (t1 - t0) / each <= most);
@@ -74,7 +76,7 @@ function timeTicks(t0, t1, most) {
       const when = new Date(at), midnight = at % DAY === 0;
       const seconds = step < MINUTE ? `:${two(when.getUTCSeconds())}` : "";
       const text = midnight
-        ? when.toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })
+        ? dayOf(at)
         : `${two(when.getUTCHours())}:${two(when.getUTCMinutes())}${seconds}`;
       found.push([at, text, midnight]);
     }
@@ -351,15 +353,18 @@ function render({ model, el, signal }) {
     g.textAlign = "left";
     for (const at of prices) if (yOf(at) > 6 && yOf(at) < h - 4) g.fillText(price(at, step), w + 7, yOf(at));
     g.textAlign = "center";
+    const { t0, t1 } = state.view;
+    let dated = t1 - t0 > 2 * DAY;
     for (const [at, text, strong] of times) {
       const half = g.measureText(text).width / 2 + 3;
       if (xOf(at) < half || xOf(at) > w - half) continue;
       g.globalAlpha = strong ? 1 : 0.75;
       g.fillText(text, xOf(at), h + 12);
+      dated ||= strong;
     }
     g.globalAlpha = 0.75;
     g.textAlign = "left";
-    g.fillText("UTC", w + 7, h + 12);
+    g.fillText(dated ? "UTC" : `${dayOf((t0 + t1) / 2)} UTC`, w + 7, h + 12, AXIS.right - 9);
     g.globalAlpha = 0.25;
     g.strokeStyle = ink.ink;
     g.strokeRect(-0.5, -0.5, w + 1, h + 1);
