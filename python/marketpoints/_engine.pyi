@@ -905,8 +905,8 @@ def analytics_endpoints() -> list[dict[str, Any]]:
     By name: name, method, weight, parameters, answer_key.
     """
 
-def speak_of_options(options: bool) -> None:
-    """Has the messages of this process speak of options of the command line, or of arguments again."""
+def speak_of_options(options: bool) -> bool:
+    """Has the messages of this process speak of options of the command line, or of arguments; returns what it did."""
 
 def spelled_argument(name: str, value: str | None = None) -> str:
     """How messages of this process name an argument, and its value: ``block_size=3``, or ``--block-size=3``."""

@@ -113,10 +113,10 @@ pub(super) fn weight(
     Ok(weight.0)
 }
 
-/// Sets whether messages of this process name command-line options or Python arguments.
+/// Sets whether messages of this process name command-line options or Python arguments. Returns what was set before.
 #[pyfunction]
-pub(super) fn speak_of_options(options: bool) {
-    speak(options);
+pub(super) fn speak_of_options(options: bool) -> bool {
+    speak(options)
 }
 
 /// The name of an argument in messages of this process: `block_size=`, or `--block-size`; with a value: `block_size=3`,

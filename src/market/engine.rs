@@ -70,7 +70,10 @@ impl Market {
 
     /// Fails for a market over an archive, which keeps no such data.
     pub(in crate::market) fn computes(&self, what: &str) -> Result<(), MarketError> {
-        let refusal = || MarketError::NotArchived(format!("{what}: an archive keeps points alone; ask a market"));
+        let refusal = || {
+            let has = "an archive keeps points alone; a service of the demo market or of a store of dumps has them";
+            MarketError::NotArchived(format!("{what}: {has}"))
+        };
         if self.is_archive() { Err(refusal()) } else { Ok(()) }
     }
 

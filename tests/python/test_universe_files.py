@@ -230,6 +230,11 @@ def test_a_key_of_the_file_is_named_as_it_stands_there(command, file):
     assert (status, out) == (2, "") and "].max_weight" in err and "--" not in err
 
 
+def test_a_refused_series_is_explained_by_the_names_in_the_file(command, file):
+    status, out, _ = command("sync", file(GOOD + "max_depth = 3\n"), "--dry-run")
+    assert status == 3 and "has no depth; leave max_depth= out" in out and "--" not in out
+
+
 def test_the_commands_statuses(service, command, file):
     refused = GOOD.replace("BTCUSDT", "BTCUSDTT")
     status, out, _ = command("sync", file(refused))

@@ -186,11 +186,15 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
 
 def _prepare(entry: Entry, now: float, tier: str | None) -> None:
     """Gives an entry its query and window, or the reason why it is refused."""
+    # What a file asks for stands there by the names of arguments, on the command line too.
+    of_options = _engine.speak_of_options(False)
     try:
         entry.query = query_of(entry.wanted)
     except (InvalidRequest, TypeError) as problem:
         entry.refusal = str(problem)
         return
+    finally:
+        _engine.speak_of_options(of_options)
     start, end = entry.query.window(now, tier)
     if max(-start, end) > LARGEST_NANOSECONDS // SECOND_NS:
         entry.refusal = "the window lies beyond the years 1677 to 2262, which times in nanoseconds do not hold"

@@ -15,12 +15,13 @@ pub enum Spelling {
     Options,
 }
 
-/// Whether this process is a command line. Set once, at the start, and read by messages only.
+/// Whether this process is a command line. Read by messages only.
 static COMMAND_LINE: AtomicBool = AtomicBool::new(false);
 
-/// Makes the messages of this process name options of the command line instead of arguments of the client.
-pub fn speak_of_options(options: bool) {
-    COMMAND_LINE.store(options, Ordering::Relaxed);
+/// Makes the messages of this process name options of the command line instead of arguments of the client. Returns whether
+/// they did before.
+pub fn speak_of_options(options: bool) -> bool {
+    COMMAND_LINE.swap(options, Ordering::Relaxed)
 }
 
 impl Spelling {
