@@ -277,8 +277,6 @@ def test_a_second_ctrl_c_does_not_wait():
             assert child.wait(60) == -signal.SIGINT
 
 
-# faults.md row 51
-@pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here")
 def test_no_signal_is_lost_at_whatever_moment_it_comes():
     # One sent before each of the interpreter's own steps up to the call that blocks: each of these waits ends.
     steps = run("""
@@ -321,6 +319,8 @@ def test_no_signal_is_lost_at_whatever_moment_it_comes():
     assert int(steps) > 1
 
 
+# faults.md row 51
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="there is no /proc here")
 def test_a_killed_service_leaves_nothing_running():
     with serving() as (child, url, _):
         children = [one.name for one in Path("/proc").iterdir() if one.name.isdigit() and parent(one) == child.pid]
