@@ -4,10 +4,8 @@ import gzip
 import io
 import json
 import re
-import signal
 import subprocess
 import time
-import urllib.request
 
 import pandas as pd
 import pytest
@@ -329,27 +327,6 @@ def test_a_reader_that_leaves_early_is_no_error(environment):
         child.stdout.close()
         problems = child.stderr.read()
         assert (child.wait(60), problems) == (141, "")
-
-
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_serve_runs_until_it_is_told_to_stop(environment, ending):
-    command = [*COMMAND, "serve", "--now", "2026-01-01", "--seed", "3"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=environment, **pipes) as child:
-        text = ""
-        while "Ctrl-C stops it." not in text:
-            line = child.stdout.readline()
-            assert line, child.stderr.read()
-            text += line
-        url = re.search(r"http://127\.0\.0\.1:\d+", text).group()
-        key = re.search(r"^  free +(\S+)$", text, re.MULTILINE).group(1)
-        assert "as of 2026-01-01 00:00" in text
-        request = urllib.request.Request(f"{url}/v1/usage", headers={"X-Service-Key": key})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            assert json.load(answer)["limit"] == 10
-        child.send_signal(ending)
-        rest, problems = child.communicate(timeout=30)
-    assert (rest, problems, child.returncode) == ("stopped\n", "", 0)
 
 
 def test_ingest_reports_and_is_idempotent(cli, tmp_path):

@@ -261,6 +261,17 @@ def test_a_request_under_way_is_finished_before_the_end():
     assert (done.stdout, done.stderr) == ("[200]\n", "")
 
 
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_runs_until_it_is_told_to_stop(environment, ending):
+    with serving("--now", "2026-01-01", "--seed", "3", environment=environment) as (child, url, text):
+        key = re.search(r"^  free +(\S+)$", text, re.MULTILINE).group(1)
+        assert "as of 2026-01-01 00:00" in text
+        assert ask(url, "/v1/usage", key)[1]["limit"] == 10
+        child.send_signal(ending)
+        rest, problems = child.communicate(timeout=30)
+    assert (rest, problems, child.returncode) == ("stopped\n", "", 0)
+
+
 def test_a_second_ctrl_c_does_not_wait():
     with serving("--grace", 3600) as (child, url, text):
         key = re.search(r"^  unlimited +(\S+)$", text, re.MULTILINE).group(1)
