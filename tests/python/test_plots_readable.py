@@ -122,6 +122,17 @@ def test_a_colour_bar_has_numbers(span, width):
     assert not [pair for pair in itertools.pairwise(boxes) if pair[0].overlaps(pair[1])]
 
 
+@pytest.mark.parametrize("size", [(5, 3), (6.4, 4.8), (10, 5)])
+@pytest.mark.parametrize("engine", [None, "constrained"])
+def test_the_colour_bars_of_both_sides_stand_together(client, size, engine):
+    figure, ax = plt.subplots(figsize=size, layout=engine)
+    client.orderbook_heatmap(*MARKET, block_size=100, **WINDOW).plot(ax=ax, sides="two")
+    Picture(ax)
+    picture, bids, asks = sorted((one.get_position() for one in figure.axes), key=lambda box: box.x0)
+    assert 0 < bids.x0 - picture.x1 < 0.06 and 0 < asks.x0 - bids.x1 < 0.06
+    assert picture.width > 0.55
+
+
 def test_a_colour_bar_of_one_volume_has_its_number():
     ax = book(5.0, 5.0).plot()
     assert "5" in Picture(ax).texts

@@ -99,7 +99,7 @@ def _image(ax: Any, planes: Sequence[tuple[Pixels, Any]], reduce: str, unit: str
         return
     palette.colour_bar(picture, ax, f"{text}, bids | asks")
     bids = load("matplotlib.cm").ScalarMappable(scale, planes[0][1])
-    palette.colour_bar(bids, ax, "").set_ticks([])
+    palette.colour_bar(bids, ax, "", room=0.035).set_ticks([])
 
 
 def _whole_rows(pixels: Pixels, low: float, high: float) -> tuple[float, float]:

@@ -170,10 +170,10 @@ def _edges(norm: Any) -> Any:
     return edges
 
 
-def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015) -> Any:
-    """A colour bar beside the axes, with round volumes at it."""
+def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015, room: float = 0.15) -> Any:
+    """A colour bar beside the axes, with round volumes at it; it takes ``room``, a part of the axes' width."""
     ticker = load("matplotlib.ticker")
-    bar = ax.figure.colorbar(picture, ax=ax, pad=pad, aspect=30, extend="both")
+    bar = ax.figure.colorbar(picture, ax=ax, pad=pad, fraction=room, aspect=30, extend="both")
     bar.set_label(text)
     most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.36)))
     bar.set_ticks(tick_values(picture.norm, most))
