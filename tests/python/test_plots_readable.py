@@ -50,6 +50,13 @@ def test_low_axes_show_as_many_panels_of_token_supply_as_are_read_and_say_so(sup
     assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
 
 
+def test_small_multiples_say_what_they_have_no_room_for(supply):
+    picture = Picture(supply.plot(layout="panels"))
+    titles = [one.get_title("left") for one in picture.figure.axes if one.get_title("left")]
+    shown = len(picture.figure.axes) // 2
+    assert 1 < shown < 6 and titles == [f"BTC: {shown} of 6 panels", f"ETH: {shown} of 6 panels"]
+
+
 @pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (8, 4), (3, 8)])
 def test_names_of_a_leaderboard_do_not_run_into_each_other(client, size):
     _, ax = plt.subplots(figsize=size)

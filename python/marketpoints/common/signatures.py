@@ -58,7 +58,8 @@ def hinted_keywords(method: Method) -> Method:
 
     Python does the latter by itself since 3.13.
     """
-    return _checking(method, {*inspect.signature(method).parameters})
+    parameters = inspect.signature(method).parameters.values()
+    return _checking(method, {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL})
 
 
 def _checking(method: Method, known: set[str]) -> Method:

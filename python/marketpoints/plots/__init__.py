@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_choices", "explain", "heatmap", "profile", "rankings", "series", "several", "together", "tpo"]
 
-LEVELS = "levels"
 #: Characters in a line of a text within a picture.
 WIDTH = 72
 #: Height in inches of a picture among several, and of the highest figure: beyond, few programs show it.
@@ -105,7 +104,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
         groups.setdefault(replace(one.id, side=None), []).append(one)
     if len(groups) == 1 and _is_one_picture(every):
         return _draw(every, ax, options)
-    if all(_is_lines(one) for one in every) and len({labels.amount_unit(one) for one in every}) == 1:
+    if all(multiples.is_lines(one) for one in every) and len({labels.amount_unit(one) for one in every}) == 1:
         return lines.lines(every, ax)
     pictures = [
         part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])
@@ -141,7 +140,7 @@ def explain(ax: Any, why_empty: str) -> Any:
 
 def _height(group: Sequence[Drawable]) -> float:
     """Height in inches at which a picture is readable."""
-    panels = len(lines.panels_of(group[0])) if _is_lines(group[0]) else 1
+    panels = len(lines.panels_of(group[0])) if multiples.is_lines(group[0]) else 1
     return max(HEIGHT, lines.height(panels)) if panels > 1 else HEIGHT
 
 
@@ -164,7 +163,3 @@ def _is_one_picture(group: Sequence[Drawable]) -> bool:
     if all(map(bars.is_bars, group)):
         return True
     return all(candles.is_candles(one) for one in group) and candles.same_prices(group)
-
-
-def _is_lines(one: Drawable) -> bool:
-    return LEVELS not in one and not candles.is_candles(one) and not bars.is_bars(one)

@@ -11,7 +11,20 @@ from ..errors import SelectionError
 from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_rows, spans, stacked, times
 from .labels import amount_unit, identity_of, label, names, plain, shared, title
 
-__all__ = ["AMOUNT", "COIN", "FRACTION", "USD", "Panel", "height", "known_panels", "lines", "panels_of", "unit_of"]
+__all__ = [
+    "AMOUNT",
+    "COIN",
+    "FRACTION",
+    "USD",
+    "Panel",
+    "fitting",
+    "height",
+    "known_panels",
+    "left_out",
+    "lines",
+    "panels_of",
+    "unit_of",
+]
 
 #: Units of panels, by the engine's names.
 AMOUNT, COIN, USD, FRACTION, RANK = "amount", "coin", "USD", "fraction", "rank"
@@ -82,6 +95,16 @@ def height(panels: int) -> float:
     return 1.2 + 1.9 * panels
 
 
+def fitting(count: int, ax: Any) -> int:
+    """How many of so many panels the axes have room for; new axes have room for all."""
+    return count if ax is None else min(count, max(1, int(ax.bbox.height / ax.figure.dpi / LEAST)))
+
+
+def left_out(shown: int, count: int) -> str:
+    """What a title says of panels that are not shown."""
+    return "" if shown == count else f": {shown} of {count} panels"
+
+
 def lines(series: Sequence[Drawable], ax: Any) -> Any:
     """Lines of one series or several: a panel for each unit, a line for each column, and each series.
 
@@ -99,7 +122,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         ax = make(ax)
         ax.set_title(title(common), loc="left")
         return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
-    some = drawn if ax is None else drawn[: max(1, int(ax.bbox.height / ax.figure.dpi / LEAST))]
+    some = drawn[: fitting(len(drawn), ax)]
     ax = make(ax, 5.0 if len(some) == 1 else height(len(some)))
     every = panels(ax, [1.0] * len(some))
     labels = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
@@ -109,7 +132,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     for one in filled:
         show_rows(ax, *spans(one))
     text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None)
-    ax.set_title(text if len(some) == len(drawn) else f"{text}: {len(some)} of {len(drawn)} panels", loc="left")
+    ax.set_title(text + left_out(len(some), len(drawn)), loc="left")
     stacked(every)
     return ax
 

@@ -7,13 +7,13 @@ from typing import Any, Literal
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
-from . import candles
+from . import bars, candles
 from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
-from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, panels_of, unit_of
+from .lines import AMOUNT, COIN, FRACTION, USD, Panel, fitting, known_panels, left_out, panels_of, unit_of
 from .options import smile, term_structure
 
-__all__ = ["LAYOUTS", "Layout", "by_choice", "odds"]
+__all__ = ["LAYOUTS", "Layout", "by_choice", "is_lines", "odds"]
 
 Layout = Literal["axis", "panels", "term", "smile"]
 LAYOUTS: tuple[Layout, ...] = ("axis", "panels", "term", "smile")
@@ -46,6 +46,11 @@ def odds(every: Sequence[Drawable]) -> bool:
     return all(one.id.exchange in PREDICTIONS and candles.is_candles(one) for one in every)
 
 
+def is_lines(one: Drawable) -> bool:
+    """Whether a series is drawn as lines."""
+    return "levels" not in one and not candles.is_candles(one) and not bars.is_bars(one)
+
+
 def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
     if len(every) > MOST:
         raise SelectionError(f"{len(every)} pictures do not fit into one figure; pick up to {MOST} with sel(…)")
@@ -69,6 +74,8 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
     for number, (one, name) in enumerate(zip(every, labels, strict=True)):
         panel = figure.add_subplot(grid[number // across, number % across], sharex=first)
         small = {"volume": False} if candles.is_candles(one) else {}
+        count = len(panels_of(one)) if is_lines(one) else 1
+        name = name and name + left_out(fitting(count, panel), count)
         panel = one.plot(ax=panel, **{**small, **options})
         first = first or panel
         panel.set_title(name or panel.get_title("left"), loc="left", fontsize="medium")
