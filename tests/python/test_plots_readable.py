@@ -57,6 +57,14 @@ def test_small_multiples_say_what_they_have_no_room_for(supply):
     assert 1 < shown < 6 and titles == [f"BTC: {shown} of 6 panels", f"ETH: {shown} of 6 panels"]
 
 
+def test_so_does_a_picture_of_several_results_on_given_axes(client, supply):
+    _, ax = plt.subplots(figsize=(8, 6))
+    candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1d", start="2026-01-01", end="2026-01-10")
+    picture = Picture(mp.plot(candles, supply[0], ax=ax))
+    titles = [one.get_title("left") for one in picture.figure.axes if one.get_title("left")]
+    assert titles == ["BTCUSDT on BINANCE_FUTURES · 1d", f"{len(picture.figure.axes) - 2} of 6 panels"]
+
+
 @pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (8, 4), (3, 8)])
 def test_names_of_a_leaderboard_do_not_run_into_each_other(client, size):
     _, ax = plt.subplots(figsize=size)

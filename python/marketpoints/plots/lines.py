@@ -17,7 +17,6 @@ __all__ = [
     "FRACTION",
     "USD",
     "Panel",
-    "fitting",
     "height",
     "known_panels",
     "left_out",
@@ -95,14 +94,23 @@ def height(panels: int) -> float:
     return 1.2 + 1.9 * panels
 
 
-def fitting(count: int, ax: Any) -> int:
-    """How many of so many panels the axes have room for; new axes have room for all."""
-    return count if ax is None else min(count, max(1, int(ax.bbox.height / ax.figure.dpi / LEAST)))
+def _fitting(every: Sequence[Panel], ax: Any) -> Sequence[Panel]:
+    """The panels that the axes have room for; new axes have room for all."""
+    return every if ax is None else every[: max(1, int(ax.bbox.height / ax.figure.dpi / LEAST))]
 
 
-def left_out(shown: int, count: int) -> str:
-    """What a title says of panels that are not shown."""
-    return "" if shown == count else f": {shown} of {count} panels"
+def left_out(series: Sequence[Drawable], ax: Any) -> str:
+    """What a title says of panels for which the axes have no room; empty where they have."""
+    every = _panels_of_all(series)
+    shown = len(_fitting(every, ax))
+    return "" if shown == len(every) else f": {shown} of {len(every)} panels"
+
+
+def _panels_of_all(series: Sequence[Drawable]) -> Sequence[Panel]:
+    every: list[Panel] = []
+    for one in series:
+        every += [panel for panel in panels_of(one) if panel not in every]
+    return every
 
 
 def lines(series: Sequence[Drawable], ax: Any) -> Any:
@@ -111,9 +119,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     Raises:
         SelectionError: There is no column of numbers.
     """
-    drawn: list[Panel] = []
-    for one in series:
-        drawn += [panel for panel in panels_of(one) if panel not in drawn]
+    drawn = _panels_of_all(series)
     common = shared([identity_of(one) for one in series])
     filled = [one for one in series if len(one)]
     if not drawn:
@@ -122,7 +128,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         ax = make(ax)
         ax.set_title(title(common), loc="left")
         return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
-    some = drawn[: fitting(len(drawn), ax)]
+    some, note = _fitting(drawn, ax), left_out(series, ax)
     ax = make(ax, 5.0 if len(some) == 1 else height(len(some)))
     every = panels(ax, [1.0] * len(some))
     labels = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
@@ -132,7 +138,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     for one in filled:
         show_rows(ax, *spans(one))
     text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None)
-    ax.set_title(text + left_out(len(some), len(drawn)), loc="left")
+    ax.set_title(text + note, loc="left")
     stacked(every)
     return ax
 

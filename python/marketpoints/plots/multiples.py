@@ -10,7 +10,7 @@ from ..errors import InvalidRequest, SelectionError
 from . import bars, candles
 from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans, times
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
-from .lines import AMOUNT, COIN, FRACTION, USD, Panel, fitting, known_panels, left_out, panels_of, unit_of
+from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, left_out, panels_of, unit_of
 from .options import smile, term_structure
 
 __all__ = ["LAYOUTS", "Layout", "by_choice", "is_lines", "odds"]
@@ -74,8 +74,7 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
     for number, (one, name) in enumerate(zip(every, labels, strict=True)):
         panel = figure.add_subplot(grid[number // across, number % across], sharex=first)
         small = {"volume": False} if candles.is_candles(one) else {}
-        count = len(panels_of(one)) if is_lines(one) else 1
-        name = name and name + left_out(fitting(count, panel), count)
+        name = name and name + (left_out([one], panel) if is_lines(one) else "")
         panel = one.plot(ax=panel, **{**small, **options})
         first = first or panel
         panel.set_title(name or panel.get_title("left"), loc="left", fontsize="medium")

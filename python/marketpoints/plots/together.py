@@ -1,6 +1,6 @@
 """Several results on one time axis: prices with layers over them, and everything else below."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -95,9 +95,12 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     rest = iter(panels)
     for market in markets:
         _market(market, next(rest), next(rest) if _has_volume(market, volume) else None)
+    notes: dict[Any, str] = {}
     for group in below:
-        _group(group, next(rest))
-    _titles(results, panels)
+        panel = next(rest)
+        notes[panel] = "" if bars.is_bars(group[0]) else lines.left_out(group, panel).removeprefix(": ")
+        _group(group, panel)
+    _titles(results, panels, notes)
     axes.stacked(panels)
     _aligned(panels)
     return panels[0]
@@ -208,8 +211,8 @@ def _group(group: Sequence[Drawable], ax: Any) -> None:
         lines.lines(group, ax)
 
 
-def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
-    """One title for all panels if they are of one market; the axes' labels name the quantities."""
+def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[Any, str]) -> None:
+    """One title for all panels of one market; the axes' labels name the quantities, the notes what is missing."""
     if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
         return
     named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])
@@ -218,7 +221,7 @@ def _titles(results: Sequence[Drawable], panels: Sequence[Any]) -> None:
     panels[0].set_title(" · ".join(part for part in parts if part), loc="left")
     for panel in panels[1:]:
         if panel.get_ylabel():
-            panel.set_title("", loc="left")
+            panel.set_title(notes.get(panel, ""), loc="left")
 
 
 def _aligned(panels: Sequence[Any]) -> None:
