@@ -309,3 +309,19 @@ def test_the_first_day_tells_its_month_where_the_corner_does_not(client, start, 
     low, high = below.get_xlim()
     labels = [one.get_text() for one in below.get_xticklabels() if low <= one.get_position()[0] <= high]
     assert first in labels[:2], labels
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "corner"),
+    [
+        ("2026-02-28T16:00", "2026-03-01", "28 Feb 2026 UTC"),  # the next day begins at the end
+        ("2026-02-28", "2026-03-01", "28 Feb 2026 UTC"),
+        ("2026-02-28T16:00", "2026-02-28T23:00", "28 Feb 2026 UTC"),
+        ("2026-02-28T16:00", "2026-03-01T08:00", "01 Mar 2026 UTC"),  # as at the label of that midnight
+        ("2026-02-26", "2026-03-01", "Mar 2026 UTC"),
+    ],
+)
+def test_the_corner_has_the_day_of_the_hours_beside_it(client, start, end, corner):
+    below = client.candles(*MARKET, start=start, end=end).plot().figure.axes[-1]
+    below.figure.canvas.draw()
+    assert below.xaxis.get_offset_text().get_text() == corner

@@ -1,5 +1,6 @@
 """Axes: made, divided into panels that share their time, and formatted. Times are UTC, in matplotlib's days."""
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -255,9 +256,19 @@ def times(ax: Any) -> None:
     class Dates(dates.ConciseDateFormatter):  # type: ignore[misc, name-defined]
         """Short dates, with the month at the first day too: the corner only shows that of the last."""
 
+        corner: str | None = None
+
+        def get_offset(self) -> str:
+            """The text in the corner."""
+            whole: str = super().get_offset()
+            return self.corner or whole
+
         def format_ticks(self, values: Any) -> list[str]:
             labels: list[str] = super().format_ticks(values)
             days = [dates.num2date(value, tz="UTC") for value in values]
+            # Of a day or its evening the corner has the day of these hours, not that which begins at their end.
+            ends = len(days) > 2 and days[-1] - days[0] <= dt.timedelta(days=1) and days[-1].day != days[-2].day
+            self.corner = f"{days[0]:%d %b %Y} UTC" if ends else None
             if days and all((day.hour, day.minute) == (0, 0) for day in days) and any(day.day != 1 for day in days):
                 first, last = days[0], days[-1]
                 if first.day != 1 and (first.year, first.month) != (last.year, last.month):
