@@ -272,7 +272,8 @@ def test_it_runs_until_it_is_told_to_stop(environment, ending):
     assert (rest, problems, child.returncode) == ("stopped\n", "", 0)
 
 
-def test_a_second_ctrl_c_does_not_wait():
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_does_not_wait(first):
     with serving("--grace", 3600) as (child, url, text):
         key = re.search(r"^  unlimited +(\S+)$", text, re.MULTILINE).group(1)
         host, port = re.fullmatch(r"http://(.+):(\d+)", url).groups()
@@ -281,7 +282,7 @@ def test_a_second_ctrl_c_does_not_wait():
         with socket.create_connection((host, int(port)), timeout=60) as greedy:
             greedy.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\nX-Service-Key: {key}\r\n\r\n".encode())
             assert greedy.recv(12) == b"HTTP/1.1 200"
-            child.send_signal(signal.SIGINT)
+            child.send_signal(first)
             while not refuses(url):  # until the stop has begun
                 pass
             child.send_signal(signal.SIGINT)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 __all__ = ["stop_signals"]
 
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
 
 @contextmanager
 def stop_signals() -> Iterator[Callable[[], None]]:
@@ -21,7 +23,7 @@ def stop_signals() -> Iterator[Callable[[], None]]:
         writer.setblocking(False)
         signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
         try:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in SIGNALS:
                 signal.signal(number, _leave_the_next_to_the_system)
 
             def wait() -> None:
@@ -32,5 +34,6 @@ def stop_signals() -> Iterator[Callable[[], None]]:
             signal.set_wakeup_fd(-1)
 
 
-def _leave_the_next_to_the_system(number: int, _: object) -> None:
-    signal.signal(number, signal.SIG_DFL)
+def _leave_the_next_to_the_system(_: int, __: object) -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
