@@ -231,6 +231,8 @@ def test_a_misspelt_argument_of_a_constructor_or_a_listing_is_refused_with_what_
             (client.leaderboard, "leaderboard", "sort_bi", "sort_by"),
             (demo.faults.set, "set", "probabilty", "probability"),
             (lambda **wrong: mp.align([], **wrong), "align", "max_aeg", "max_age"),
+            (lambda **wrong: mp.weight("candles", **wrong), "weight", "perod", "period"),
+            (lambda **wrong: mp.ingest("dumps", "store", **wrong), "ingest", "allow_fewer", "allow_fewer_rows"),
         ):
             with pytest.raises(TypeError, match=rf"^{name}\(\) got .* '{slip}'; did you mean {meant}\?$"):
                 call(**{slip: 1})

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from .. import _engine
 from ..errors import InvalidRequest
 from .arguments import analytics, between, count, data_type, interval_name, names
+from .signatures import hinted_keywords
 from .times import Duration, Interval, to_duration
 
 __all__ = ["TIERS", "Tier", "weight"]
@@ -37,6 +38,7 @@ class Tier:
 TIERS: Mapping[str, Tier] = MappingProxyType({row[0]: Tier(*row) for row in _engine.tiers()})
 
 
+@hinted_keywords
 def weight(
     type: str,  # noqa: A002 - the wire's own name
     *,

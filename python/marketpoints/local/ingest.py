@@ -9,6 +9,7 @@ from typing import NamedTuple
 from .. import _engine
 from ..common.display import card, lines, safe_repr
 from ..common.logs import emit
+from ..common.signatures import hinted_keywords
 from ..printable import printable
 
 __all__ = ["IngestReport", "Problem", "ingest"]
@@ -72,6 +73,7 @@ class IngestReport:
         return card("IngestReport", self._facts() | problems)
 
 
+@hinted_keywords
 def ingest(
     dumps: str | os.PathLike[str], store: str | os.PathLike[str], *, allow_fewer_rows: bool = False
 ) -> IngestReport:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..common.signatures import hinted_keywords
 from ..errors import SelectionError
 from .series import Series
 from .sets import SeriesSet, as_set
@@ -16,6 +17,7 @@ BITCOIN = "BTC"
 SUPPLY, SHARE = "TOKEN_SUPPLY_AGG", "marketcap_dominance_percent"
 
 
+@hinted_keywords
 def altcoin_dominance(supply: Series | SeriesSet) -> "npt.NDArray[np.float64]":
     """Share of all coins but Bitcoin in the crypto market's capitalization, in percent.
 
