@@ -23,11 +23,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an unknown keyword argument of a call, with the nearest known one as a hint."""
     names = list(known)
-    hint = did_you_mean(_engine.closest(name, names))
     if name in OF_CLIENTS:
         hint = "; give it to Client(…) or AsyncClient(…)"
-    elif not hint and "extra" in names:
-        hint = "; parameters that only the service knows go into extra={…}"
+    else:
+        beyond = "; parameters that only the service knows go into extra={…}" if "extra" in names else ""
+        hint = did_you_mean(_engine.closest(name, names)) or beyond
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 

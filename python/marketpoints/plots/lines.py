@@ -102,8 +102,11 @@ def _fitting(every: Sequence[Panel], ax: Any) -> Sequence[Panel]:
 def left_out(series: Sequence[Drawable], ax: Any) -> str:
     """What a title says of panels for which the axes have no room; empty where they have."""
     every = _panels_of_all(series)
-    shown = len(_fitting(every, ax))
-    return "" if shown == len(every) else f": {shown} of {len(every)} panels"
+    return _note(len(_fitting(every, ax)), len(every))
+
+
+def _note(shown: int, count: int) -> str:
+    return "" if shown == count else f": {shown} of {count} panels"
 
 
 def _panels_of_all(series: Sequence[Drawable]) -> Sequence[Panel]:
@@ -128,7 +131,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         ax = make(ax)
         ax.set_title(title(common), loc="left")
         return blank(ax, "no values") if filled else blank(ax, "no rows", series[0])
-    some, note = _fitting(drawn, ax), left_out(series, ax)
+    some = _fitting(drawn, ax)
     ax = make(ax, 5.0 if len(some) == 1 else height(len(some)))
     every = panels(ax, [1.0] * len(some))
     labels = names([identity_of(one) for one in series]) if len(series) > 1 else [""]
@@ -138,7 +141,7 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
     for one in filled:
         show_rows(ax, *spans(one))
     text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None)
-    ax.set_title(text + note, loc="left")
+    ax.set_title(text + _note(len(some), len(drawn)), loc="left")
     stacked(every)
     return ax
 
