@@ -84,9 +84,6 @@ class Layout:
     @property
     def names(self) -> tuple[str, ...]:
         """Column names in wire order, without the timestamp."""
-    @property
-    def places(self) -> dict[str, int]:
-        """Where the column of a name stands in :attr:`Columns.arrays`; it is shared: not to be changed."""
 
 @final
 class ArrowTable:
@@ -144,16 +141,13 @@ class Columns:
     @property
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
-    @property
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Columns of kind float (float64), int (int64) and time (datetime64[ns]).
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """A column of kind float (float64), int (int64) or time (datetime64[ns]), over the engine's memory, read-only.
 
-        Long ones stand over the engine's memory; those of at most 512 rows are rows of a block for each kind.
+        KeyError for a column of another kind too.
         """
     def kind(self, name: str) -> Literal["float", "int", "time", "text", "list", "rows"]:
         """Kind of a column; KeyError for an unknown name."""
-    def array(self, name: str) -> npt.NDArray[Any]:
-        """One of :attr:`arrays`."""
     def text(self, name: str) -> list[str | None]:
         """A column of kind text."""
     def list(self, name: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:

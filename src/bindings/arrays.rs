@@ -1,14 +1,16 @@
 //! NumPy arrays: read-only from the start, over the engine's memory or over that of a pickle.
 
-use ndarray::Array2;
+use std::ptr;
+
 use numpy::datetime::{Datetime, units::Nanoseconds};
-use numpy::{Element, IntoPyArray, PyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::npyffi::{NPY_ARRAY_CARRAY_RO, NpyTypes, PY_ARRAY_API, get_type_object, npy_intp};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
-/// Longest columns that are copied. An array over the engine's memory needs an owner object; for short columns one each
-/// costs more than copying all columns into one block.
+/// Longest columns that share an owner. An owner each costs more than their arrays, but who keeps one long column should
+/// not keep the others in memory.
 const SHORT: usize = 512;
 
 /// The same values with their unit, in the same memory.
@@ -43,27 +45,79 @@ pub(super) fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
     set_flags.call1(py, (array, false)).map(drop)
 }
 
-/// Adds read-only arrays of columns of one kind and length.
-pub(super) fn add_arrays<T: Element + Clone>(
-    py: Python<'_>,
-    columns: Vec<Vec<T>>,
-    plain: &mut Vec<Py<PyAny>>,
-) -> PyResult<()> {
-    if columns.first().is_none_or(|first| first.len() > SHORT) {
-        for values in columns {
-            plain.push(array(py, values)?);
+/// Values of a column that is one array.
+pub(super) enum Plain {
+    Floats(Vec<f64>),
+    Integers(Vec<i64>),
+    /// Nanoseconds.
+    Times(Vec<i64>),
+}
+
+/// Owner of the memory of arrays.
+#[pyclass(frozen, module = "marketpoints._engine")]
+struct Memory(Vec<Plain>);
+
+/// Read-only arrays over the memory of columns of the same length, without a copy.
+pub(super) fn arrays(py: Python<'_>, columns: Vec<Plain>, rows: usize) -> PyResult<Vec<Py<PyAny>>> {
+    let mut made = Vec::with_capacity(columns.len());
+    if rows <= SHORT {
+        add_arrays(py, columns, &mut made)?;
+    } else {
+        for column in columns {
+            add_arrays(py, vec![column], &mut made)?;
         }
-        return Ok(());
     }
-    // Not memory owned by NumPy: such an array can be made writable again.
-    let block = Array2::from_shape_vec((columns.len(), columns[0].len()), columns.concat());
-    let block = block.map_err(|problem| PyValueError::new_err(problem.to_string()))?.into_pyarray(py);
-    // Its rows are views of it, and read-only too.
-    make_read_only(&block)?;
-    for row in 0..columns.len() {
-        plain.push(block.get_item(row)?.unbind());
+    Ok(made)
+}
+
+fn add_arrays(py: Python<'_>, columns: Vec<Plain>, made: &mut Vec<Py<PyAny>>) -> PyResult<()> {
+    let memory = Bound::new(py, Memory(columns))?;
+    for column in &memory.get().0 {
+        made.push(match column {
+            Plain::Floats(values) => over(&memory, values, numpy::dtype::<f64>(py))?,
+            Plain::Integers(values) => over(&memory, values, numpy::dtype::<i64>(py))?,
+            Plain::Times(values) => {
+                static UNIT: PyOnceLock<Py<numpy::PyArrayDescr>> = PyOnceLock::new();
+                let unit = UNIT.get_or_init(py, || numpy::dtype::<Datetime<Nanoseconds>>(py).unbind());
+                over(&memory, values, unit.bind(py).clone())?
+            }
+        });
     }
     Ok(())
+}
+
+/// A read-only array over values that `memory` owns. rust-numpy makes writeable ones only: to change that takes longer than
+/// to make the array.
+fn over<'py, T>(
+    memory: &Bound<'py, Memory>,
+    values: &[T],
+    dtype: Bound<'py, numpy::PyArrayDescr>,
+) -> PyResult<Py<PyAny>> {
+    let py = memory.py();
+    debug_assert_eq!(dtype.itemsize(), size_of::<T>());
+    let mut shape = [values.len() as npy_intp];
+    // SAFETY: the array has the address, number and size of `values`. They are part of `memory`, which is frozen: they stay there,
+    // unchanged, as long as it lives, and the array holds a reference to it. NumPy does not write to a read-only array, and makes
+    // none writeable whose owner does not lend its memory for that.
+    #[allow(unsafe_code)]
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            dtype.into_dtype_ptr(),
+            1,
+            shape.as_mut_ptr(),
+            ptr::null_mut(),
+            values.as_ptr().cast_mut().cast(),
+            NPY_ARRAY_CARRAY_RO,
+            ptr::null_mut(),
+        );
+        let array = Bound::from_owned_ptr_or_err(py, array)?;
+        if PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), memory.clone().into_ptr()) < 0 {
+            return Err(PyErr::fetch(py));
+        }
+        Ok(array.unbind())
+    }
 }
 
 /// A read-only view of a one-dimensional array of `length` values; checks what Python passed.

@@ -4,14 +4,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::IntoPyObjectExt;
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
-use super::arrays::{
-    add_arrays, array, as_times, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole,
-};
+use super::arrays::{Plain, array, arrays, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole};
 use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, ColumnName, Series};
@@ -57,13 +55,13 @@ enum Text {
 }
 
 /// One decoded series: its identity and its columns.
-#[pyclass(frozen, module = "marketpoints._engine")]
+#[pyclass(frozen, mapping, module = "marketpoints._engine")]
 pub(super) struct Columns {
     id: Arc<SeriesId>,
     rows: usize,
     #[pyo3(get)]
     timestamps: Py<PyAny>,
-    #[pyo3(get)]
+    /// Columns that are one array, in the order of the layout's places.
     arrays: Py<PyTuple>,
     #[pyo3(get)]
     layout: Py<Layout>,
@@ -75,20 +73,20 @@ impl Columns {
     fn new(py: Python<'_>, series: Series) -> PyResult<Self> {
         let (rows, width) = (series.len(), series.columns.len());
         let layout = Layout::of(py, series.shape, &series.columns)?;
-        let (mut floats, mut ints, mut times) = (Vec::with_capacity(width), Vec::new(), Vec::with_capacity(width + 1));
+        let (mut plain, mut ints, mut times) = (Vec::with_capacity(width + 1), Vec::new(), Vec::with_capacity(width));
         let mut others = Vec::new();
         for (index, (_, column)) in series.columns.into_iter().enumerate() {
             let held = match column {
                 Column::Float(values) => {
-                    floats.push(values);
+                    plain.push(Plain::Floats(values));
                     continue;
                 }
                 Column::Int(values) => {
-                    ints.push(values);
+                    ints.push(Plain::Integers(values));
                     continue;
                 }
                 Column::Time(values) => {
-                    times.push(as_times(values));
+                    times.push(Plain::Times(values));
                     continue;
                 }
                 Column::Text(values) => HeldColumn::Text(Mutex::new(Text::Engine(values))),
@@ -112,11 +110,10 @@ impl Columns {
             };
             others.push((index, held));
         }
-        times.push(as_times(series.timestamps));
-        let mut plain = Vec::with_capacity(width + 1);
-        add_arrays(py, floats, &mut plain)?;
-        add_arrays(py, ints, &mut plain)?;
-        add_arrays(py, times, &mut plain)?;
+        plain.append(&mut ints);
+        plain.append(&mut times);
+        plain.push(Plain::Times(series.timestamps));
+        let mut plain = arrays(py, plain, rows)?;
         let timestamps = plain.pop().unwrap_or_else(|| py.None());
         Self::of(py, (series.id, layout), (rows, timestamps), plain, others)
     }
@@ -266,11 +263,12 @@ impl Columns {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyType>, PickleParts<'py>)> {
         let fields = PyList::empty(py);
         for (name, kind) in self.layout.get().columns() {
+            let array = || self.__getitem__(PyString::new(py, name).as_any()).map(Bound::unbind);
             let values = match *kind {
-                "time" => whole(py, &self.array(py, name)?)?,
+                "time" => whole(py, &array()?)?,
                 "text" => self.text(py, name)?,
                 "list" | "rows" => self.ragged(py, name, kind)?.into_py_any(py)?,
-                _ => self.array(py, name)?,
+                _ => array()?,
             };
             fields.append((name, kind, values))?;
         }
@@ -297,15 +295,16 @@ impl Columns {
         Ok(extra)
     }
 
-    fn kind(&self, name: &str) -> PyResult<&'static str> {
-        Ok(self.layout.get().find(name)?.1)
+    /// A column that is one array. To look it up in Python would take several steps that take as long as this each.
+    fn __getitem__<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.layout.get().place(name) {
+            Some(place) => self.arrays.bind(name.py()).get_item(place),
+            None => Err(PyKeyError::new_err(name.clone().unbind())),
+        }
     }
 
-    fn array(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-        match self.layout.get().places().bind(py).get_item(name)? {
-            Some(place) => Ok(self.arrays.bind(py).get_item(place.extract()?)?.unbind()),
-            None => Err(wrong_kind(name, self.layout.get().find(name)?.1, "float or int or time")),
-        }
+    fn kind(&self, name: &str) -> PyResult<&'static str> {
+        Ok(self.layout.get().find(name)?.1)
     }
 
     fn text(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {

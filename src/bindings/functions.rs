@@ -9,7 +9,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::columns::Columns;
 use super::dialect::Dialect;
@@ -281,10 +281,12 @@ pub(super) fn tiers() -> Vec<TierTableRow> {
     TIERS.iter().map(row).collect()
 }
 
-/// The candidate nearest in spelling to a text, ignoring case; None if none is near enough.
+/// The candidate nearest in spelling to a text, ignoring case; None if none is near enough. Any text, also one that UTF-8
+/// cannot spell: most are misspelt.
 #[pyfunction]
-pub(super) fn closest(text: &str, candidates: Vec<String>) -> Option<String> {
-    nearest(text, candidates.iter().map(String::as_str)).map(str::to_owned)
+pub(super) fn closest(text: &Bound<'_, PyString>, candidates: Vec<Bound<'_, PyString>>) -> Option<String> {
+    let candidates: Vec<_> = candidates.iter().map(|candidate| candidate.to_string_lossy()).collect();
+    nearest(&text.to_string_lossy(), candidates.iter().map(AsRef::as_ref)).map(str::to_owned)
 }
 
 /// The interval table: wire name, short name, seconds.

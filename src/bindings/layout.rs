@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyString, PyTuple};
 
 use crate::columns::{Column, ColumnName};
 use crate::protocol::Shape;
@@ -30,8 +30,8 @@ pub(super) struct Layout {
     shape: Py<PyString>,
     #[pyo3(get)]
     names: Py<PyTuple>,
-    #[pyo3(get)]
-    places: Py<PyDict>,
+    /// The names of the columns that are one array, in the order of their arrays.
+    plain: Vec<Py<PyString>>,
 }
 
 /// Python's word for what a column holds.
@@ -78,12 +78,10 @@ impl Layout {
             ColumnName::Owned(name) => PyString::new(py, name),
         };
         let names = PyTuple::new(py, columns.iter().map(name))?;
-        let places = PyDict::new(py);
-        for (place, index) in Self::plain(&columns).enumerate() {
-            places.set_item(names.get_item(index)?, place)?;
-        }
+        let plain = Self::plain(&columns).map(|index| Ok(names.get_item(index)?.cast_into()?.unbind()));
+        let plain = plain.collect::<PyResult<_>>()?;
         let word = PyString::intern(py, shape.name()).unbind();
-        Py::new(py, Self { key: shape, columns, shape: word, names: names.unbind(), places: places.unbind() })
+        Py::new(py, Self { key: shape, columns, shape: word, names: names.unbind(), plain })
     }
 
     /// Python's word for what a row holds.
@@ -91,9 +89,13 @@ impl Layout {
         &self.shape
     }
 
-    /// Where the array of each plain column stands among those of its series.
-    pub(super) fn places(&self) -> &Py<PyDict> {
-        &self.places
+    /// Where the array of a column stands among those of its series; `None` for what is no name of one.
+    pub(super) fn place(&self, name: &Bound<'_, PyAny>) -> Option<usize> {
+        // A name in a program's text, or one of `names`, is the same object.
+        self.plain.iter().position(|known| known.is(name)).or_else(|| {
+            let (py, text) = (name.py(), name.cast::<PyString>().ok()?.to_str().ok()?);
+            self.plain.iter().position(|known| known.bind(py).to_str().is_ok_and(|known| known == text))
+        })
     }
 
     /// The indexes of the plain columns in the order of their arrays: those of one kind are made together.

@@ -57,7 +57,7 @@ def hours(count):
     return [(*(float(row + place) for place in range(4)), row / 8) for row in range(count)]
 
 
-# Short columns are copied into one block for each kind, long ones are the engine's own memory.
+# The memory of short columns has one owner, that of long ones an owner each: who keeps one keeps no other.
 @pytest.mark.parametrize("count", [1, 2, 512, 513, 2000])
 def test_columns_of_any_length_are_read_only_and_outlive_the_series(count):
     rows = hours(count)
@@ -76,6 +76,7 @@ def test_columns_of_any_length_are_read_only_and_outlive_the_series(count):
             if isinstance(owner, np.ndarray):
                 with pytest.raises(ValueError, match="cannot set WRITEABLE"):
                     owner.flags.writeable = True
+    assert len({id(array.base) for array in (times, *columns.values())}) == (1 if count <= 512 else 8)
     for place, name in enumerate(("open", "high", "low", "close", "volume")):
         assert columns[name].dtype == np.float64
         assert columns[name].tolist() == [row[place] for row in rows]
@@ -112,6 +113,7 @@ def test_a_series_without_rows_has_empty_columns():
     (series,) = mp.decode_points(body(candles([])))
     assert series.timestamps.shape == series["close"].shape == series["first_timestamp"].shape == (0,)
     assert series["first_timestamp"].dtype == "datetime64[ns]" and not series["close"].flags.writeable
+    assert series["close"].sum() == 0 and np.concatenate([series["close"], [1.0]]).tolist() == [1]
     assert pickle.loads(pickle.dumps(series)) == series
 
 
@@ -122,6 +124,22 @@ def test_series_of_one_identity_text_have_one_identity_whatever_the_names():
     dialect = mp.Dialect(exchanges={"BYBIT": "BINANCE_FUTURES", "BINANCE_FUTURES": "BF"})
     assert mp.decode_points(named, dialect=dialect).id.exchange == "BYBIT"
     assert mp.decode_points(named).id.exchange == "BINANCE_FUTURES"
+
+
+def test_a_column_is_found_by_any_object_that_spells_its_name():
+    class Name(str):
+        pass
+
+    (series,) = mp.decode_points(body(candles(CANDLES)))
+    for name in series.columns:
+        spelled = "".join(list(name))
+        assert spelled is not name and series[spelled] is series[name] is series[Name(name)]
+    for unknown in ("timestamp", "Close", "close\0", "", "\ud800"):
+        with pytest.raises(KeyError, match="no column"):
+            series[unknown]
+    for no_name in (0, None, b"close", ["close"]):
+        with pytest.raises(TypeError, match="columns go by name"):
+            series[no_name]
 
 
 def test_arrays_are_read_only_views_that_outlive_the_series():

@@ -32,7 +32,7 @@ class Heatmap(Levels):
     @property
     def split(self) -> "npt.NDArray[np.int64]":
         """Number of bids of each snapshot: int64 (snapshots,); -1 where the wire does not say. Read-only."""
-        return self._columns.array("split")
+        return self._columns["split"]
 
     def flat(self, label: Label = "left") -> tuple[Any, dict[str, Any]]:
         """A row for each level: ``price``, ``volume`` and ``side``, an int8 code: 0 bid, 1 ask, -1 neither."""

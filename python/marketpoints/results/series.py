@@ -31,9 +31,8 @@ Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 class Series(BucketMethods, frames.SeriesFrames):
     """One series: an identity, a timestamp for each row, and columns over the engine's memory.
 
-    ``series["close"]`` is a read-only NumPy array, without a copy if it has more than 512 rows; it stays valid when the
-    series is gone. Rows ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an
-    absent time NaT.
+    ``series["close"]`` is a read-only NumPy array, without a copy; it stays valid when the series is gone. Rows
+    ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent time NaT.
 
     Two series are equal when identity, columns and values are, with NaN equal to NaN. A series can be pickled; with
     protocol 5 its arrays go out of band.
@@ -94,8 +93,7 @@ class Series(BucketMethods, frames.SeriesFrames):
             InvalidRequest: A range of rows has a step: rows would be missing in between, or not ascend.
         """
         try:
-            columns = self._columns
-            return columns.arrays[columns.layout.places[name]]
+            return self._columns[name]
         except (KeyError, TypeError):  # a column of another kind, or no name
             pass
         if isinstance(name, slice):
@@ -266,13 +264,13 @@ def read(columns: _engine.Columns, name: str) -> Values:
         KeyError: There is no such column.
     """
     names = columns.layout.names
-    if name in columns.layout.places:
-        return columns.array(name)
     if name not in names:
         near = _engine.closest(name, names)
         hint = did_you_mean(near and repr(near)) or ";"
         raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
+    if kind in ("float", "int", "time"):
+        return columns[name]
     if kind == "text":
         import numpy as np
 

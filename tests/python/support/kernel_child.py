@@ -157,13 +157,13 @@ def same_rows(columns, rows, fields):
             continue
         name, expected = snake(field), [row[field] for row in rows]
         if kind in (NUMBER, OPTIONAL):
-            found = columns.array(name).view(np.int64)
+            found = columns[name].view(np.int64)
             assert found.tolist() == np.array(expected, dtype=float).view(np.int64).tolist(), name
         elif kind == TIME:
             missing = np.iinfo(np.int64).min
-            assert columns.array(name).view(np.int64).tolist() == [
-                missing if time is None else time for time in expected
-            ], name
+            assert columns[name].view(np.int64).tolist() == [missing if time is None else time for time in expected], (
+                name
+            )
         elif kind == TEXT:
             assert list(columns.text(name)) == expected, name
         elif kind == LIST:
