@@ -46,7 +46,7 @@ pub(super) fn make_read_only(array: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 /// Values of a column that is one array.
-pub(super) enum Plain {
+pub(super) enum ArrayValues {
     Floats(Vec<f64>),
     Integers(Vec<i64>),
     /// Nanoseconds.
@@ -55,10 +55,10 @@ pub(super) enum Plain {
 
 /// Owner of the memory of arrays.
 #[pyclass(frozen, module = "marketpoints._engine")]
-struct Memory(Vec<Plain>);
+struct Memory(Vec<ArrayValues>);
 
 /// Read-only arrays over the memory of columns of the same length, without a copy.
-pub(super) fn arrays(py: Python<'_>, columns: Vec<Plain>, rows: usize) -> PyResult<Vec<Py<PyAny>>> {
+pub(super) fn arrays(py: Python<'_>, columns: Vec<ArrayValues>, rows: usize) -> PyResult<Vec<Py<PyAny>>> {
     let mut made = Vec::with_capacity(columns.len());
     if rows <= SHORT {
         add_arrays(py, columns, &mut made)?;
@@ -70,13 +70,13 @@ pub(super) fn arrays(py: Python<'_>, columns: Vec<Plain>, rows: usize) -> PyResu
     Ok(made)
 }
 
-fn add_arrays(py: Python<'_>, columns: Vec<Plain>, made: &mut Vec<Py<PyAny>>) -> PyResult<()> {
+fn add_arrays(py: Python<'_>, columns: Vec<ArrayValues>, made: &mut Vec<Py<PyAny>>) -> PyResult<()> {
     let memory = Bound::new(py, Memory(columns))?;
     for column in &memory.get().0 {
         made.push(match column {
-            Plain::Floats(values) => over(&memory, values, numpy::dtype::<f64>(py))?,
-            Plain::Integers(values) => over(&memory, values, numpy::dtype::<i64>(py))?,
-            Plain::Times(values) => {
+            ArrayValues::Floats(values) => over(&memory, values, numpy::dtype::<f64>(py))?,
+            ArrayValues::Integers(values) => over(&memory, values, numpy::dtype::<i64>(py))?,
+            ArrayValues::Times(values) => {
                 static UNIT: PyOnceLock<Py<numpy::PyArrayDescr>> = PyOnceLock::new();
                 let unit = UNIT.get_or_init(py, || numpy::dtype::<Datetime<Nanoseconds>>(py).unbind());
                 over(&memory, values, unit.bind(py).clone())?

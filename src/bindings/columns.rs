@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
-use super::arrays::{Plain, array, arrays, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole};
+use super::arrays::{
+    ArrayValues, array, arrays, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole,
+};
 use super::errors;
 use super::layout::Layout;
 use crate::columns::{Column, ColumnName, Series};
@@ -78,15 +80,15 @@ impl Columns {
         for (index, (_, column)) in series.columns.into_iter().enumerate() {
             let held = match column {
                 Column::Float(values) => {
-                    plain.push(Plain::Floats(values));
+                    plain.push(ArrayValues::Floats(values));
                     continue;
                 }
                 Column::Int(values) => {
-                    ints.push(Plain::Integers(values));
+                    ints.push(ArrayValues::Integers(values));
                     continue;
                 }
                 Column::Time(values) => {
-                    times.push(Plain::Times(values));
+                    times.push(ArrayValues::Times(values));
                     continue;
                 }
                 Column::Text(values) => HeldColumn::Text(Mutex::new(Text::Engine(values))),
@@ -112,7 +114,7 @@ impl Columns {
         }
         plain.append(&mut ints);
         plain.append(&mut times);
-        plain.push(Plain::Times(series.timestamps));
+        plain.push(ArrayValues::Times(series.timestamps));
         let mut plain = arrays(py, plain, rows)?;
         let timestamps = plain.pop().unwrap_or_else(|| py.None());
         Self::of(py, (series.id, layout), (rows, timestamps), plain, others)
