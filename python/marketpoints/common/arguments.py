@@ -71,6 +71,9 @@ def series_type(type: str) -> str:  # noqa: A002 - the wire's own name
     Raises:
         InvalidRequest: As there; also for the analytics, with how to ask them.
     """
+    name = text(type, "type")
+    if name in TABLE:
+        return name
     if method := analytics(type):
         raise InvalidRequest(
             f"{type} has no points: ask it in Python by client.{method}(…), "

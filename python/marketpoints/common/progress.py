@@ -3,7 +3,7 @@
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeAlias
 
 from ..errors import InvalidRequest
@@ -46,16 +46,18 @@ class RunningTotals:
         return self.progress[1]
 
 
-@contextmanager
-def reporting(progress: Progress) -> Iterator[ProgressCallback | None]:
+def reporting(progress: Progress) -> AbstractContextManager[ProgressCallback | None]:
     """The function that the engine calls while the context lasts.
 
     Raises:
         InvalidRequest: ``progress`` is neither a bool nor a function.
     """
-    if progress is None or progress is False:
-        yield None
-    elif progress is True:
+    return nullcontext() if progress is None or progress is False else _reporting(progress)
+
+
+@contextmanager
+def _reporting(progress: bool | Report) -> Iterator[ProgressCallback]:
+    if progress is True:
         tqdm = load_if_there("tqdm")
         yield from _bar(tqdm) if tqdm is not None else _line()
     elif callable(progress):

@@ -206,6 +206,8 @@ def spell(time: "np.datetime64") -> str:
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether it is a real number, NumPy's included, but no bool and no timedelta64, which NumPy registers as one."""
+    if type(value) is int or type(value) is float:
+        return True
     if dtype_kind(value) == "m":
         return False
     return isinstance(value, numbers.Real) and not isinstance(value, bool)

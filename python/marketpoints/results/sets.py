@@ -68,8 +68,9 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
     @property
     def why_empty(self) -> str | None:
         """Why there may be no rows, in words; None where there are some."""
-        if any(len(one) for one in self._items):
-            return None
+        for one in self._items:
+            if len(one):
+                return None
         return self._why_empty or "the answer holds no data"
 
     @property
