@@ -141,7 +141,7 @@ class Columns:
     @property
     def timestamps(self) -> npt.NDArray[np.datetime64]:
         """Start of each row's bucket, ascending: datetime64[ns], read-only."""
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+    def __getitem__(self, name: str, /) -> npt.NDArray[Any]:
         """A column of kind float (float64), int (int64) or time (datetime64[ns]), over the engine's memory, read-only.
 
         KeyError for a column of another kind too.
