@@ -63,7 +63,7 @@ pub(super) struct Columns {
     rows: usize,
     #[pyo3(get)]
     timestamps: Py<PyAny>,
-    /// Columns that are one array, in the order of the layout's places.
+    /// Columns that are one array, where `Layout::place` says.
     arrays: Py<PyTuple>,
     #[pyo3(get)]
     layout: Py<Layout>,

@@ -31,7 +31,7 @@ pub(super) struct Layout {
     #[pyo3(get)]
     names: Py<PyTuple>,
     /// The names of the columns that are one array, in the order of their arrays.
-    plain: Vec<Py<PyString>>,
+    plain_names: Vec<Py<PyString>>,
 }
 
 /// Python's word for what a column holds.
@@ -78,10 +78,10 @@ impl Layout {
             ColumnName::Owned(name) => PyString::new(py, name),
         };
         let names = PyTuple::new(py, columns.iter().map(name))?;
-        let plain = Self::plain(&columns).map(|index| Ok(names.get_item(index)?.cast_into()?.unbind()));
-        let plain = plain.collect::<PyResult<_>>()?;
+        let plain_names = Self::plain(&columns).map(|index| Ok(names.get_item(index)?.cast_into()?.unbind()));
+        let plain_names = plain_names.collect::<PyResult<_>>()?;
         let word = PyString::intern(py, shape.name()).unbind();
-        Py::new(py, Self { key: shape, columns, shape: word, names: names.unbind(), plain })
+        Py::new(py, Self { key: shape, columns, shape: word, names: names.unbind(), plain_names })
     }
 
     /// Python's word for what a row holds.
@@ -92,9 +92,9 @@ impl Layout {
     /// Where the array of a column stands among those of its series; `None` for what is no name of one.
     pub(super) fn place(&self, name: &Bound<'_, PyAny>) -> Option<usize> {
         // A name in a program's text, or one of `names`, is the same object.
-        self.plain.iter().position(|known| known.is(name)).or_else(|| {
+        self.plain_names.iter().position(|known| known.is(name)).or_else(|| {
             let (py, text) = (name.py(), name.cast::<PyString>().ok()?.to_str().ok()?);
-            self.plain.iter().position(|known| known.bind(py).to_str().is_ok_and(|known| known == text))
+            self.plain_names.iter().position(|known| known.bind(py).to_str().is_ok_and(|known| known == text))
         })
     }
 
