@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .printable import printable
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Provenance", "Selection", "SeriesId", "Window"]
+__all__ = ["Provenance", "ProvenanceParts", "Selection", "SeriesId", "Window"]
 
 
 @dataclass(frozen=True)
@@ -95,4 +95,12 @@ class Provenance(NamedTuple):
     window: tuple[int, int] | None = None
     session: str | None = None
     usd: bool | None = None
-    selection: tuple[tuple[str, ...], str | None, str | None] | None = None
+    selection: "SelectionParts | None" = None
+
+
+#: The parts of a :class:`Selection`.
+SelectionParts: TypeAlias = "tuple[tuple[str, ...], str | None, str | None]"
+#: A :class:`Provenance`, or its fields alone: to make one takes as long as to make a small series.
+ProvenanceParts: TypeAlias = (
+    "tuple[float | None, tuple[int, int] | None, str | None, bool | None, SelectionParts | None]"
+)

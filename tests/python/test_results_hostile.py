@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import marketpoints as mp
+from marketpoints.identity import Provenance
 from support.bodies import BOOK, CANDLES, START, body, candles, heatmap
 from support.children import run
 
@@ -74,7 +75,7 @@ def test_a_bucket_that_ends_beyond_all_times_is_not_known_in_1677(session):
     point = {"timestamp": {"s": last}, "open": 1, "high": 1, "low": 1, "close": 2}
     series = mp.decode_points(body(candles([]) | {"points": [{"Point": point}]}))[0]
     if session:
-        series = type(series)(series._columns, None, None, session)
+        series = type(series)(series._columns, Provenance(None, session=session))
     assert series.closes_at[0] == np.datetime64(2**63 - 1, "ns")
     at = np.array(["2026-01-01"], "datetime64[ns]")
     assert np.isnan(mp.align(at, series, max_age="90000d")["close"].iloc[0])

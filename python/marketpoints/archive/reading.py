@@ -23,7 +23,7 @@ def read(
     asked = Provenance(None, query.bounded, query.session, query.usd, query.selection)
 
     def series(found: Sequence[_engine.Columns]) -> SeriesSet:
-        whole = wrap(found, *asked)
+        whole = wrap(found, asked)
         if columns is None or "levels" in columns:
             return whole
         # Without its levels a market profile (TPO) is a table with one row per session.

@@ -221,7 +221,7 @@ class Connection(EngineCaller):
         It was paid: nothing here checks again what a moment later may be judged otherwise.
         """
         columns, weight = fetched
-        answer = wrap(columns, *asked)
+        answer = wrap(columns, asked)
         if answer.why_empty is None:
             answer._weight = weight
             return answer

@@ -153,7 +153,7 @@ def _wrap_partial(error: BaseException, asked: Provenance) -> None:
     """Converts the engine's columns in an error to a set of series."""
     package_error = _package_error(error)
     if isinstance(package_error, (PartialError, ArchiveError)):
-        package_error.results = wrap(package_error.results or [], *asked)
+        package_error.results = wrap(package_error.results or [], asked)
 
 
 def _package_error(error: BaseException) -> BaseException | None:
@@ -210,4 +210,4 @@ def _wrap_reports(raised: BaseException, read: Callable[[Any], Any]) -> None:
 
 def _wrap_unkept(error: Exception) -> None:
     if isinstance(error, ArchiveError) and isinstance(error.results, list):
-        error.results = wrap(error.results, None)
+        error.results = wrap(error.results, Provenance(None))

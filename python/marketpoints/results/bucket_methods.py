@@ -7,7 +7,7 @@ from ..common.arguments import METHODS
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
-from ..identity import Selection, SeriesId, Window
+from ..identity import Provenance, ProvenanceParts, Selection, SeriesId, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,10 +22,13 @@ class BucketMethods:
     __slots__ = ()
 
     _columns: _engine.Columns
-    _now: float | None
-    _window: tuple[int, int] | Window | None
-    _usd: bool | None
-    _selection: tuple[tuple[str, ...], str | None, str | None] | None
+    _asked: ProvenanceParts
+    #: The window of a range of rows.
+    _part: Window | None
+
+    @property
+    def _provenance(self) -> Provenance:
+        return Provenance(*self._asked)
 
     @property
     def id(self) -> SeriesId:
@@ -46,12 +49,13 @@ class BucketMethods:
 
         None for a series read from an archive, which holds closed buckets only.
         """
-        return None if self._now is None else from_seconds(self._now)
+        now = self._provenance.now
+        return None if now is None else from_seconds(now)
 
     @property
     def usd(self) -> bool | None:
         """Whether values were requested in USD; None for a body decoded alone, which does not say."""
-        return self._usd
+        return self._provenance.usd
 
     @property
     def asked_for(self) -> Selection | None:
@@ -59,7 +63,8 @@ class BucketMethods:
 
         A sum or mean over exchanges has no exchange in its :attr:`id` (section 2.2).
         """
-        return None if self._selection is None else Selection(*self._selection)
+        selection = self._provenance.selection
+        return None if selection is None else Selection(*selection)
 
     @property
     def requested(self) -> Window | None:
@@ -69,7 +74,8 @@ class BucketMethods:
         the part from its first row to the row after its last; at an end of the series it has the series' own end.
         The window is on bucket starts, and without the buckets that were not closed yet unless these were requested.
         """
-        return None if self._window is None else _window(self._window)
+        window = self._provenance.window
+        return self._part or (None if window is None else Window(*map(from_seconds, window)))
 
     @property
     def covered(self) -> Window | None:
@@ -165,10 +171,6 @@ class BucketMethods:
         if label not in ("left", "right"):
             raise InvalidRequest(f"label: {label!r} is neither 'left', a bucket's start, nor 'right', its end")
         return self.timestamps if label == "left" else self.closes_at
-
-
-def _window(window: tuple[int, int] | Window) -> Window:
-    return window if isinstance(window, Window) else Window(*map(from_seconds, window))
 
 
 def _nanoseconds(time: "np.datetime64") -> int:

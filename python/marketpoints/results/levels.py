@@ -189,11 +189,12 @@ class Sessions(Series):
 
     def _buckets(self) -> _engine.Buckets:
         """Buckets of the requested session, else of the rows' own ends, else of the interval."""
-        if self._session is None and (ends := self._ends()) is not None:
+        session = self._provenance.session
+        if session is None and (ends := self._ends()) is not None:
             buckets = _engine.Buckets.between(self.timestamps, ends)
             if buckets is not None:
                 return buckets
-        return _engine.Buckets.of(self._columns.id["interval"], self._session)
+        return _engine.Buckets.of(self._columns.id["interval"], session)
 
 
 def _whole(numbers: Ragged) -> Ragged:
@@ -218,7 +219,7 @@ class Tpo(Sessions, LevelSeries):
     @property
     def sessions(self) -> Sessions:
         """The values of the sessions without their levels: a series with a row a session, and its frames."""
-        return Sessions(self._columns, self._now, self._window, self._session, self._usd, self._selection)
+        return Sessions(self._columns, self._asked, self._part)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from ..common.protocols import Label
 from ..common.suggest import did_you_mean
 from ..common.times import exact, spell
 from ..errors import InvalidRequest
-from ..identity import Window
+from ..identity import ProvenanceParts, Window
 from . import frames
 from .bucket_methods import BucketMethods
 from .cards import series_card
@@ -41,19 +41,12 @@ class Series(BucketMethods, frames.SeriesFrames):
     def __init__(
         self,
         columns: _engine.Columns,
-        now: float | None,
-        window: tuple[int, int] | Window | None = None,
-        session: str | None = None,
-        usd: bool | None = None,
-        selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
+        asked: ProvenanceParts,
+        part: Window | None = None,
     ) -> None:
-        # The fields of a Provenance, not the object: making it would take as long as a small series itself.
         self._columns = columns
-        self._now = now
-        self._window = window
-        self._session = session
-        self._usd = usd
-        self._selection = selection
+        self._asked = asked
+        self._part = part
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -129,8 +122,8 @@ class Series(BucketMethods, frames.SeriesFrames):
         if (start, stop) == (0, len(self)):
             return self
         # Windows of adjacent parts touch, so that each gap is in one of them.
-        window = None if self.requested is None else Window(self._edge(start), self._edge(stop))
-        return type(self)(self._columns.cut(start, stop), self._now, window, self._session, self._usd, self._selection)
+        part = None if self.requested is None else Window(self._edge(start), self._edge(stop))
+        return type(self)(self._columns.cut(start, stop), self._asked, part)
 
     def _edge(self, row: int) -> Any:
         """The time that splits the window before a row."""
@@ -155,7 +148,7 @@ class Series(BucketMethods, frames.SeriesFrames):
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
         identity = self.id
-        if self._selection is not None and not (identity.raw_symbol or identity.exchange):
+        if self.asked_for is not None and not (identity.raw_symbol or identity.exchange):
             facts["of"] = str(self.asked_for)
         if self.id.side is not None:
             facts["side"] = f"{self.id.side} only"

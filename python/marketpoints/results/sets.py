@@ -15,7 +15,7 @@ from ..common.sequence import ReadOnlySequence
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
-from ..identity import SeriesId
+from ..identity import ProvenanceParts, SeriesId
 from . import frames
 from .cards import series_card, set_card
 from .heatmap import Heatmap
@@ -303,7 +303,7 @@ def decode_points(
     asked_at = time.time() if now is None else to_unix(now, "now")
     speaks = given_dialect(dialect)
     names = None if speaks is None else speaks._checked
-    return wrap(_engine.decode_points(whole, names, flag(strict, "strict")), asked_at)
+    return wrap(_engine.decode_points(whole, names, flag(strict, "strict")), (asked_at, None, None, None, None))
 
 
 def _bytes_of(body: object) -> bytes:
@@ -313,16 +313,9 @@ def _bytes_of(body: object) -> bytes:
     raise InvalidRequest(f"body: {what}; give its bytes, such as response.content or text.encode()")
 
 
-def wrap(
-    columns: Sequence[_engine.Columns],
-    now: float | None,
-    window: tuple[int, int] | None = None,
-    session: str | None = None,
-    usd: bool | None = None,
-    selection: tuple[tuple[str, ...], str | None, str | None] | None = None,
-) -> SeriesSet:
-    """The engine's answer as a set; the other arguments are those of :class:`~marketpoints.identity.Provenance`."""
+def wrap(columns: Sequence[_engine.Columns], asked: ProvenanceParts) -> SeriesSet:
+    """The engine's answer as a set."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as making the series
-        series.append(SHAPES[one.layout.shape](one, now, window, session, usd, selection))
+        series.append(SHAPES[one.layout.shape](one, asked))
     return SeriesSet(series)

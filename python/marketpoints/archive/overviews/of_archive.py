@@ -12,6 +12,7 @@ from ...common.optional import load_if_there
 from ...common.queries import QueryArguments, build_query
 from ...common.times import SECOND_NS
 from ...errors import InvalidRequest, NotArchivedError, SelectionError
+from ...identity import Provenance
 from ...records.archive import Overviews
 from ...results.heatmap import Heatmap
 from ..inventory import Inventory
@@ -100,7 +101,7 @@ class ArchivedSeries:
         identity = about["id"] | {"interval": BY_LENGTH[seconds].wire}
         columns = _engine.Columns(identity, about["extra"], "heatmap", pixels.starts, fields)
         query = self.query
-        return Heatmap(columns, None, None, query.session, query.usd, query.selection)
+        return Heatmap(columns, Provenance(None, None, query.session, query.usd, query.selection))
 
 
 class ExploreMethods(Inventory):
