@@ -322,6 +322,10 @@ def test_unknown_attributes_stay_unknown():
         _ = answer.closing
     assert not hasattr(answer, "__length_hint__")
     assert {"timestamps", "plot", "sel"} <= set(dir(answer))
+    several = answer + answer
+    assert not {"timestamps", "to_grid"} & set(dir(several)), "these are of one series"
+    with pytest.raises(mp.SelectionError, match="there are 2 series"):
+        _ = several.timestamps
 
 
 def test_recorded_candles(shared):

@@ -187,14 +187,13 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         """The last rows of each series, as :meth:`Series.tail`."""
         return SeriesSet([one.tail(rows) for one in self._items], why_empty=self._why_empty)
 
-    def __getattr__(self, name: str) -> Any:
-        """Any other attribute of the only series: ``timestamps``, ``levels``, ``asked_at`` and so on."""
-        if name.startswith("_") or not any(hasattr(kind, name) for kind in SHAPES.values()):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.only, name)
+    if TYPE_CHECKING:
+        # Those are properties, defined below: with this method Python would take twice as long to find any attribute.
+        def __getattr__(self, name: str) -> Any:
+            """Any other attribute of the only series: ``timestamps``, ``levels``, ``asked_at`` and so on."""
 
     def __dir__(self) -> list[str]:
-        names = set(super().__dir__())
+        names = set(super().__dir__()) - OF_THE_ONLY
         return sorted(names | set(dir(self._items[0])) if len(self._items) == 1 else names)
 
     @safe_repr
@@ -271,6 +270,20 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         else:
             drawn = plots.several(every, ax=ax, layout=layout, why_empty=why or "", options=options)
         return plots.explain(drawn, why) if why and every and self._why_empty else drawn
+
+
+#: Attributes of a set of one series that are those of the series.
+OF_THE_ONLY = {
+    name for kind in SHAPES.values() for name in dir(kind) if not (name.startswith("_") or hasattr(SeriesSet, name))
+}
+
+
+def _of_the_only(name: str) -> property:
+    return property(lambda one: getattr(one.only, name), doc=f"``{name}`` of the only series.")
+
+
+for _name in OF_THE_ONLY:
+    setattr(SeriesSet, _name, _of_the_only(_name))
 
 
 def unknown_field(name: str) -> str:
