@@ -99,7 +99,7 @@ wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 6
 	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE); \
 	done
 	advzip --recompress --shrink-extra --keep-file-time --quiet target/wheels/*.whl
-	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py
+	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py tests/wheel/test_registers.py
 	$(WHEELS)/python tests/wheel/environments.py target/wheels $(WHEEL_PYTHONS)
 
 test-wheel-arm: .venv-wheels/.ready ## Run the quick tests from the wheel for ARM, under a Python of Debian in an emulator (needs qemu-user)
