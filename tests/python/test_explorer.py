@@ -13,6 +13,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints.explorer.downsampling import BubbleData
+from marketpoints.identity import Provenance
 from support.bodies import BOOK, START, body, candles, heatmap, stamp
 from support.children import run
 
@@ -326,7 +327,7 @@ def test_a_window_that_was_asked_for_and_is_empty_is_not_offered_again(demo, mad
         assert ask(explorer, heard, t1=t1 + hour)["offer"][0]["weight"] == 1
         # The same rows, of a longer window that was asked for.
         window = int(t0 / 1000) - 7200, int(t1 / 1000) + 7200
-        explorer, heard = made(mp.Series(cut._columns, None, window).explore(client=client))
+        explorer, heard = made(mp.Series(cut._columns, Provenance(None, window)).explore(client=client))
         assert explorer._answers.about["home"][:2] == [t0, t1]
         assert explorer._answers.loaded == [t0 - 2 * hour, t1 + 2 * hour]
         assert ask(explorer, heard, t0=t0 - hour, t1=t1 + hour)["offer"][0]["offer"] == 0
