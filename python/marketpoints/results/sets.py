@@ -188,7 +188,7 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         return SeriesSet([one.tail(rows) for one in self._items], why_empty=self._why_empty)
 
     if TYPE_CHECKING:
-        # Those are properties, defined below: with this method Python would take twice as long to find any attribute.
+        # Those are properties, defined below: with this method Python would take longer to find any attribute.
         def __getattr__(self, name: str) -> Any:
             """Any other attribute of the only series: ``timestamps``, ``levels``, ``asked_at`` and so on."""
 
