@@ -148,10 +148,11 @@ class Series(BucketMethods, frames.SeriesFrames):
     def _facts(self) -> dict[str, str]:
         facts = {"rows": f"{len(self):,}"}
         identity = self.id
-        if self.asked_for is not None and not (identity.raw_symbol or identity.exchange):
-            facts["of"] = str(self.asked_for)
-        if self.id.side is not None:
-            facts["side"] = f"{self.id.side} only"
+        asked = self.asked_for
+        if asked is not None and not (identity.raw_symbol or identity.exchange):
+            facts["of"] = str(asked)
+        if identity.side is not None:
+            facts["side"] = f"{identity.side} only"
         if len(self):
             first, last = self.timestamps[[0, -1]]
             facts |= {"from": exact(first), "to": spell(last)}
