@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-frameworks test-wheel test-wheel-arm test-arm test-avx512 test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-python test-notebooks test-stubs test-frameworks test-wheel test-wheel-arm test-arm test-avx512 test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -38,7 +38,7 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
 	$(BIN)/marketpoints demo --output demo-output
 
-test: test-rust test-python test-framework-one_strategy ## Run every test: Rust, Python, the notebooks, the stubs
+test: test-rust test-python ## Run every test: Rust, Python, the notebooks, the stubs
 
 test-rust:
 	cargo test $(FAST) $(CHECKED) --no-run
@@ -46,7 +46,12 @@ test-rust:
 
 test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n 3 # more than there often are cores: many tests wait
+	$(MAKE) --no-print-directory -j 3 test-framework-one_strategy test-notebooks test-stubs # each uses one of two cores for most of its time
+
+test-notebooks: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n 2 --nbmake --nbmake-timeout=120 --ignore=notebooks/one_strategy.ipynb notebooks
+
+test-stubs: $(VENV)/.dev
 	$(BIN)/stubtest marketpoints._engine
 
 # Each framework has an environment of its own: their pins contradict each other. A new one is two files in this folder.
