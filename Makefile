@@ -44,6 +44,8 @@ test-rust:
 	cargo test $(FAST) $(CHECKED) --no-run
 	cargo test --quiet $(FAST) $(CHECKED)
 
+# Tests run beside each other; more threads of linear algebra would only wait for them, and use a processor for it.
+test-python test-notebooks: export OPENBLAS_NUM_THREADS := 1
 test-python: $(VENV)/.dev
 	$(BIN)/pytest --quiet -n 3 # more than there often are cores: many tests wait
 	$(MAKE) --no-print-directory -j 3 test-framework-one_strategy test-notebooks test-stubs # each uses one of two cores for most of its time

@@ -59,6 +59,8 @@ pub(super) struct Transport {
 struct ConnectionSettings {
     proxy: Option<Proxy>,
     loopback: bool,
+    /// Whether no connection is encrypted: redirects stay within the origin.
+    plain: bool,
     certificates: Vec<Certificate>,
 }
 
@@ -73,7 +75,9 @@ impl ConnectionSettings {
             let certificates = Certificate::from_pem_bundle(&pem).map_err(|error| bad(error.to_string()))?;
             if certificates.is_empty() { Err(bad("holds no PEM certificate".to_owned())) } else { Ok(certificates) }
         });
-        Ok(Self { proxy: proxy.transpose()?, loopback: is_loopback(url), certificates: certificates? })
+        let (proxy, loopback) = (proxy.transpose()?, is_loopback(url));
+        let plain = loopback && proxy.is_none() && url.scheme() == "http";
+        Ok(Self { proxy, loopback, plain, certificates: certificates? })
     }
 
     fn builder(&self) -> ClientBuilder {
@@ -85,7 +89,14 @@ impl ConnectionSettings {
             None if self.loopback => builder.no_proxy(),
             None => builder,
         };
-        if self.certificates.is_empty() { builder } else { builder.tls_certs_merge(self.certificates.clone()) }
+        if self.plain {
+            // The system's certificates are read and decoded for each client, which takes milliseconds.
+            builder.tls_certs_only([])
+        } else if self.certificates.is_empty() {
+            builder
+        } else {
+            builder.tls_certs_merge(self.certificates.clone())
+        }
     }
 
     /// Connections for requests, each of which may take so long.

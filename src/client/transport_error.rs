@@ -27,7 +27,13 @@ impl TransportError {
 
 /// An HTTP client that cannot be built.
 pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
-    ClientError::new(ErrorKind::Transport, causes(error))
+    let causes = causes(error);
+    let hint = if causes.contains("No CA certificates") {
+        "; install the system's (Debian: ca-certificates), or name a file of those to trust with ca_certs="
+    } else {
+        ""
+    };
+    ClientError::new(ErrorKind::Transport, format!("{causes}{hint}"))
 }
 
 /// Describes an error of the HTTP library.

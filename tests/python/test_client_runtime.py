@@ -45,6 +45,23 @@ def test_importing_loads_the_engine_and_no_more():
     assert run(code) == "['marketpoints', 'marketpoints._engine'] True True\nTrue False False\n"
 
 
+# faults.md row 19
+def test_without_certificates_of_the_system_a_service_without_encryption_is_asked(service, tmp_path):
+    nowhere = {"SSL_CERT_FILE": str(tmp_path / "certificates.pem"), "SSL_CERT_DIR": str(tmp_path / "certificates")}
+    code = f"""
+        import marketpoints as mp
+        with mp.Client({service.keys["unlimited"]!r}, {service.url!r}, clock=lambda: {service.now()}) as client:
+            print(len(client.candles(*{MARKET}, "1h", period=86_400).only))
+        try:
+            mp.Client("k", "https://127.0.0.1:9")
+        except mp.TransportError as error:
+            print(error)
+    """
+    rows, message = run(code, os.environ | nowhere).splitlines()
+    assert rows == "24"
+    assert "No CA certificates" in message and "ca-certificates" in message and "ca_certs=" in message
+
+
 def test_many_threads_share_a_client(client):
     answers, expected = [], client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-05")["close"].tolist()
 

@@ -7,6 +7,5 @@ pub(in crate::market) mod history;
 pub(in crate::market) mod noise;
 pub(in crate::market) mod path;
 pub(in crate::market) mod peaks;
-pub(in crate::market) mod rounding;
 pub(in crate::market) mod season;
 pub(in crate::market) mod walk;

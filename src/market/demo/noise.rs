@@ -1,6 +1,11 @@
 //! Randomness without state: a fixed number for every place.
 
+#![expect(clippy::inline_always, reason = "day-to-day builds inline nothing else")]
+
+use crate::market::query::rounding::floor;
+
 /// Mixes a word so that every bit depends on every bit (the finaliser of `SplitMix64`).
+#[inline(always)]
 pub(in crate::market) const fn mix(word: u64) -> u64 {
     let word = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -9,11 +14,19 @@ pub(in crate::market) const fn mix(word: u64) -> u64 {
 }
 
 /// The hash of a place, given by its coordinates.
+#[inline(always)]
 pub(in crate::market) fn place(coordinates: &[u64]) -> u64 {
-    coordinates.iter().fold(0, |hash, &coordinate| mix(hash ^ mix(coordinate)))
+    let mut hash = 0;
+    let mut left = coordinates;
+    while let [coordinate, rest @ ..] = left {
+        hash = mix(hash ^ mix(*coordinate));
+        left = rest;
+    }
+    hash
 }
 
 /// A number in 0 .. 1 from a hash.
+#[inline(always)]
 pub(in crate::market) fn uniform(hash: u64) -> f64 {
     (hash >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
@@ -22,6 +35,7 @@ pub(in crate::market) fn uniform(hash: u64) -> f64 {
 pub(in crate::market) const FURTHEST: f64 = 3.464_101_615_137_755;
 
 /// A number near the normal distribution (mean 0, deviation 1, within ±3.5) from a hash: the sum of four uniforms.
+#[inline(always)]
 pub(in crate::market) fn normal(hash: u64) -> f64 {
     const SCALE: f64 = 1.0 / 65_536.0;
     // Four uniforms have the variance 4 / 12.
@@ -31,10 +45,11 @@ pub(in crate::market) fn normal(hash: u64) -> f64 {
 }
 
 /// Smooth noise in one dimension: random values at whole positions, a cubic between them. About −1 .. 1.
+#[inline(always)]
 pub(in crate::market) fn smooth(seed: u64, position: f64) -> f64 {
-    let cell = position.floor();
-    let at = |offset: i64| uniform(mix(seed ^ (cell as i64).wrapping_add(offset) as u64)) * 2.0 - 1.0;
-    let part = position - cell;
+    let cell = floor(position);
+    let at = |offset: i64| uniform(mix(seed ^ cell.wrapping_add(offset) as u64)) * 2.0 - 1.0;
+    let part = position - cell as f64;
     let (left, right) = (at(0), at(1));
     left + (right - left) * part * part * (3.0 - 2.0 * part)
 }

@@ -1,5 +1,6 @@
 //! The price step that the server chooses (service.md 2.3, "the block size is chosen by the server").
 
+use super::rounding::floor;
 use crate::protocol::ParamError;
 
 /// A price step as an exact decimal, so that the multiples of 0.0001 are the doubles nearest to their decimals.
@@ -34,12 +35,6 @@ impl DecimalStep {
     pub(in crate::market) fn price(&self, block: i64) -> f64 {
         block as f64 * self.mantissa / self.scale
     }
-}
-
-/// `value.floor() as i64` without a call of the mathematical library, which older processors need.
-fn floor(value: f64) -> i64 {
-    let whole = value as i64;
-    whole - i64::from((whole as f64) > value)
 }
 
 /// Approximate number of levels below a price: the step is near price / 2000, five hundredths of a percent.
@@ -135,12 +130,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn floors_are_those_of_the_library(value in -1e15f64..1e15) {
-            prop_assert_eq!(floor(value), value.floor() as i64);
-            prop_assert_eq!(floor(value.trunc()), value.trunc() as i64);
-        }
-
         /// Never further from price / 2000 than half-way to the next step: 1 : 2 : 5 : 10 leave at most √2.5.
         #[test]
         fn steps_are_near(price in 1e-7f64..1e9) {

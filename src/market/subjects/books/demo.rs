@@ -3,7 +3,7 @@
 use crate::clock::UnixMinute;
 use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::noise::{mix, place, smooth, uniform};
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::{floor, nearest, round, scale};
 use crate::market::raw::{Book, PriceLevel};
 
 /// Levels of each side.
@@ -22,53 +22,87 @@ const WALL_BAND: f64 = 0.0015;
 
 /// The book around the last price of a minute.
 pub(in crate::market) fn around(traits: &MarketTraits, minute: UnixMinute, close: f64) -> Book {
-    let tick = 10f64.powi(-traits.price_decimals);
-    let lot = 10f64.powi(-traits.amount_decimals);
+    let tick = 1.0 / scale(traits.price_decimals);
+    let lot = 1.0 / scale(traits.amount_decimals);
     let middle = (close / tick).round() as i64;
     let side = |direction: i64| -> Vec<PriceLevel> {
-        let mut away = 0;
-        (0..LEVELS as i64)
-            .map(|level| {
-                let step = step(level, close / tick);
-                away += step;
-                (level, middle + direction * away, step)
-            })
-            .take_while(|(_, ticks, _)| *ticks > 0)
-            .map(|(level, ticks, step)| {
-                let price = round(ticks as f64 * tick, traits.price_decimals);
-                // A level holds the orders of all prices up to the level before.
-                let stretch = step as f64 * tick / close / FAR;
-                let queue = QUEUE * (-(level as f64)).exp();
-                let amount = traits.minute_amount * share(traits, minute, price, close) * (stretch + queue / THIN);
-                (price, round(amount, traits.amount_decimals).max(lot))
-            })
-            .collect()
+        let mut depth = Depth::new(traits, minute, close);
+        let mut levels = Vec::with_capacity(LEVELS);
+        let mut ticks = middle;
+        for level in 0..LEVELS as i64 {
+            let step = step(level, close / tick);
+            ticks += direction * step;
+            if ticks <= 0 {
+                break;
+            }
+            let price = round(ticks as f64 * tick, traits.price_decimals);
+            // A level holds the orders of all prices up to the level before.
+            let stretch = step as f64 * tick / close / FAR;
+            // Beyond these levels it is less than what rounding changes.
+            let queue = if level < 64 { QUEUE * (-(level as f64)).exp() } else { 0.0 };
+            let amount = traits.minute_amount * depth.share(price) * (stretch + queue / THIN);
+            levels.push((price, round(amount, traits.amount_decimals).max(lot)));
+        }
+        levels
     };
     Book { time: minute.nanos(), bids: side(-1), asks: side(1) }
 }
 
 /// Ticks from the level before to this one: one at the touch, then twice as many every fifty levels, up to [`FAR`].
 fn step(level: i64, ticks: f64) -> i64 {
-    let far = ((ticks * FAR).round() as i64).max(1);
+    let far = (nearest(ticks * FAR) as i64).max(1);
     match level - TOUCH {
         near if near < 0 => 1,
         further => (2i64 << (further / 50).min(40)).min(far),
     }
 }
 
-/// Orders in a range of [`FAR`] around a price, in parts of a minute's turnover.
-fn share(traits: &MarketTraits, minute: UnixMinute, price: f64, close: f64) -> f64 {
-    let (hours, away) = (minute.0 as f64 / 60.0, (price / close - 1.0).abs());
-    let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();
-    // Orders belong to a price, not to a distance: they stay where they are while the price moves.
-    let place_of = (price.ln() / FAR).floor();
-    let grain = 0.4 + 1.2 * uniform(mix(traits.seed ^ place_of as i64 as u64 ^ ((minute.0 / 7) as u64) << 40));
-    let band = price.ln() / WALL_BAND;
-    let age = (hours / 9.0 + smooth(traits.seed, band.floor())).floor();
-    let wall = if uniform(place(&[traits.seed, band.floor() as i64 as u64, age as u64])) < 0.07 {
-        8.0 * (1.0 - (2.0 * band.fract().abs() - 1.0).powi(2))
-    } else {
-        0.0
-    };
-    rising * grain * (1.0 + wall + 0.5 * smooth(traits.seed ^ 1, hours / 4.0))
+/// How many orders stand at prices of a market at the end of a minute.
+struct Depth<'a> {
+    traits: &'a MarketTraits,
+    minute: UnixMinute,
+    close: f64,
+    /// The whole book's deviation from the usual number of orders.
+    tide: f64,
+    /// The price band that was looked at last, and whether it has a wall.
+    band: Option<(i64, bool)>,
+}
+
+impl<'a> Depth<'a> {
+    fn new(traits: &'a MarketTraits, minute: UnixMinute, close: f64) -> Self {
+        let tide = 0.5 * smooth(traits.seed ^ 1, hours(minute) / 4.0);
+        Self { traits, minute, close, tide, band: None }
+    }
+
+    /// Orders in a range of [`FAR`] around a price, in parts of a minute's turnover.
+    fn share(&mut self, price: f64) -> f64 {
+        let away = (price / self.close - 1.0).abs();
+        let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();
+        // Orders belong to a price, not to a distance: they stay where they are while the price moves.
+        let logarithm = price.ln();
+        let place_of = floor(logarithm / FAR);
+        let now = ((self.minute.0 / 7) as u64) << 40;
+        let grain = 0.4 + 1.2 * uniform(mix(self.traits.seed ^ place_of as u64 ^ now));
+        let band = logarithm / WALL_BAND;
+        let wall =
+            if self.has_wall(floor(band)) { 8.0 * (1.0 - (2.0 * band.fract().abs() - 1.0).powi(2)) } else { 0.0 };
+        rising * grain * (1.0 + wall + self.tide)
+    }
+
+    /// Whether a price band has a wall. Neighbouring prices mostly lie in one band.
+    fn has_wall(&mut self, band: i64) -> bool {
+        if let Some((known, wall)) = self.band
+            && known == band
+        {
+            return wall;
+        }
+        let age = floor(hours(self.minute) / 9.0 + smooth(self.traits.seed, band as f64));
+        let wall = uniform(place(&[self.traits.seed, band as u64, age as u64])) < 0.07;
+        self.band = Some((band, wall));
+        wall
+    }
+}
+
+fn hours(minute: UnixMinute) -> f64 {
+    minute.0 as f64 / 60.0
 }

@@ -9,7 +9,7 @@ use crate::market::demo::clock::{from_whole_minute, times};
 use crate::market::demo::coins::Coins;
 use crate::market::demo::noise::{place, smooth, uniform};
 use crate::market::demo::path::{BLOCK, PathBlock};
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::round;
 use crate::market::raw::{OhlcBar, Ticker, TickerField, minute_bars};
 use crate::market::subjects::trades::demo::{basis, premium, trades};
 

@@ -9,7 +9,7 @@ use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, uniform};
 use crate::market::demo::path::PathBlock;
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::round;
 use crate::market::raw::Trade;
 use crate::market::subjects::trades::demo::{basis, trades};
 

@@ -6,7 +6,7 @@ use crate::market::demo::catalog::MarketTraits;
 use crate::market::demo::clock::{BEGIN, END};
 use crate::market::demo::noise::{place, smooth};
 use crate::market::demo::path::Path;
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::round;
 use crate::market::raw::{Instrument, OptionFeed, OptionSummary, SourceError, SummaryKind};
 use crate::protocol::discovery::TENORS;
 

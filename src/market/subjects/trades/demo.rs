@@ -12,7 +12,7 @@ use crate::market::demo::coins::{self, Coins, MinuteEvents};
 use crate::market::demo::noise::{mix, normal, smooth, uniform};
 use crate::market::demo::path::{Path, PathBlock};
 use crate::market::demo::peaks::{Peaks, within_minute};
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::{round, scale};
 use crate::market::raw::{Bar, Trade};
 
 /// Windows whose highest minutes are kept: three for each coin, some hundred kilobytes each.
@@ -67,7 +67,7 @@ pub(in crate::market) fn highest(
     high: impl FnMut(UnixMinute) -> Option<f64>,
 ) -> Option<f64> {
     let dearest = (1.0 + traits.premium + MOOD + STRAY) * (1.0 + HALF_SPREAD);
-    let above = |price: f64| price * dearest + 10f64.powi(-traits.price_decimals);
+    let above = |price: f64| price * dearest + 1.0 / scale(traits.price_decimals);
     traits.path.highest(peaks, minutes, above, floor, high)
 }
 
@@ -78,7 +78,7 @@ fn walk(traits: &MarketTraits, minute: UnixMinute, [open, close]: [f64; 2], devi
     let hash = mix(traits.path.seed() ^ minute.0 as u64);
     for halving in 0..HALVINGS {
         let step = PARTS >> halving;
-        let draw = 0.5 * open * deviation / 2f64.powi(halving).sqrt();
+        let draw = 0.5 * open * deviation / f64::from(1 << halving).sqrt();
         for index in (0..PARTS).step_by(step) {
             let middle = index + step / 2;
             prices[middle] =
@@ -106,8 +106,8 @@ pub(in crate::market) fn trades(
     // The usual change of a minute is 0.8 deviations.
     let chased = (close / open - 1.0).abs() / (0.8 * deviation);
     let mean = traits.minute_amount * due * (1.0 - CHASED + CHASED * chased) / count as f64;
-    let tick = 10f64.powi(-traits.price_decimals);
-    let lot = 10f64.powi(-traits.amount_decimals);
+    let tick = 1.0 / scale(traits.price_decimals);
+    let lot = 1.0 / scale(traits.amount_decimals);
     let spacing = 60 * SECOND / count as i64;
     let usual = open * deviation / (PARTS as f64).sqrt();
     for trade in 0..count {
@@ -172,7 +172,7 @@ impl CoinTrades {
     /// The price step of a market.
     pub(in crate::market) fn tick(&self, market: usize) -> f64 {
         let decimals = self.coins.traits[market].price_decimals;
-        round(10f64.powi(-decimals), decimals)
+        round(1.0 / scale(decimals), decimals)
     }
 
     /// The highest price of a market in the minutes with a start in a window, of trades up to `now`; `None` where

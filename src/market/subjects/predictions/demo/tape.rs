@@ -12,7 +12,7 @@ use super::positions::PositionHistory;
 use crate::clock::{SECOND, SECONDS_PER_DAY as DAY, UnixDay, UnixMinute, UnixNanos, UnixSecond, Window};
 use crate::market::cache::Cache;
 use crate::market::demo::noise::{mix, normal, place, smooth, uniform};
-use crate::market::demo::rounding::round;
+use crate::market::query::rounding::round;
 use crate::market::raw::{Bar, Book, OhlcBar, PriceLevel, RawData, Ticker, TickerField, Trade, minute_bars};
 
 /// Cached days of trades: about 30 MB.
