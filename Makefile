@@ -29,7 +29,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-python test-notebooks test-stubs test-frameworks test-wheel test-wheel-arm test-arm test-avx512 test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
+.PHONY: help demo test test-rust test-rust-compiled test-python test-notebooks test-stubs test-frameworks test-wheel test-wheel-arm test-arm test-avx512 test-api docs docs-examples docs-site docs-serve notebooks pictures lint check format wheel wheels bench bench-client bench-service bench-stream bench-ingest bench-align bench-archive bench-universe bench-scale bench-decode bench-arm bench-raster bench-overviews prove fuzz hostile notices audit \
         fuzz-asan clean
 
 help: ## Show this list
@@ -38,10 +38,15 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
 	$(BIN)/marketpoints demo --output demo-output
 
-test: test-rust test-python ## Run every test: Rust, Python, the notebooks, the stubs
+# Rust's tests run while the engine is compiled, for much of which one processor is enough.
+test: test-rust-compiled ## Run every test: Rust, Python, the notebooks, the stubs
+	$(MAKE) --no-print-directory -j 2 test-rust $(VENV)/.dev
+	$(MAKE) --no-print-directory test-python
 
-test-rust:
+test-rust-compiled:
 	cargo test $(FAST) $(CHECKED) --no-run
+
+test-rust: test-rust-compiled
 	cargo test --quiet $(FAST) $(CHECKED)
 
 # Tests run beside each other; more threads of linear algebra would only wait for them, and use a processor for it.

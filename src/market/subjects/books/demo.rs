@@ -26,7 +26,7 @@ pub(in crate::market) fn around(traits: &MarketTraits, minute: UnixMinute, close
     let lot = 1.0 / scale(traits.amount_decimals);
     let middle = (close / tick).round() as i64;
     let side = |direction: i64| -> Vec<PriceLevel> {
-        let mut depth = Depth::new(traits, minute, close);
+        let mut depth = BookDepth::new(traits, minute, close);
         let mut levels = Vec::with_capacity(LEVELS);
         let mut ticks = middle;
         for level in 0..LEVELS as i64 {
@@ -58,7 +58,7 @@ fn step(level: i64, ticks: f64) -> i64 {
 }
 
 /// How many orders stand at prices of a market at the end of a minute.
-struct Depth<'a> {
+struct BookDepth<'a> {
     traits: &'a MarketTraits,
     minute: UnixMinute,
     close: f64,
@@ -68,7 +68,7 @@ struct Depth<'a> {
     band: Option<(i64, bool)>,
 }
 
-impl<'a> Depth<'a> {
+impl<'a> BookDepth<'a> {
     fn new(traits: &'a MarketTraits, minute: UnixMinute, close: f64) -> Self {
         let tide = 0.5 * smooth(traits.seed ^ 1, hours(minute) / 4.0);
         Self { traits, minute, close, tide, band: None }
