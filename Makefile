@@ -38,16 +38,16 @@ help: ## Show this list
 demo: $(VENV)/.demo ## Fetch candles and an order-book heatmap from the local service into demo-output/
 	$(BIN)/marketpoints demo --output demo-output
 
-# Rust's tests run while the engine is compiled, for much of which one processor is enough.
+# Rust's tests run while the engine is compiled, for much of which one processor is enough, and pip works.
 test: test-rust-compiled ## Run every test: Rust, Python, the notebooks, the stubs
-	$(MAKE) --no-print-directory -j 2 test-rust $(VENV)/.dev
+	$(MAKE) --no-print-directory -j 3 test-rust $(VENV)/.dev .venv-frameworks/one_strategy/.ready
 	$(MAKE) --no-print-directory test-python
 
 test-rust-compiled:
 	cargo test $(FAST) $(CHECKED) --no-run
 
 test-rust: test-rust-compiled
-	cargo test --quiet $(FAST) $(CHECKED)
+	MAKEFLAGS= cargo test --quiet $(FAST) $(CHECKED) # rustdoc would ask for the jobs of a make above
 
 # Tests run beside each other; more threads of linear algebra would only wait for them, and use a processor for it.
 test-python test-notebooks: export OPENBLAS_NUM_THREADS := 1
