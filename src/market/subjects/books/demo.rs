@@ -80,9 +80,9 @@ impl<'a> BookDepth<'a> {
         let rising = THIN + 0.012 * (away / 0.004).min(1.0) * (-away / 0.03).exp();
         // Orders belong to a price, not to a distance: they stay where they are while the price moves.
         let logarithm = price.ln();
-        let place_of = floor(logarithm / FAR);
+        let cell = floor(logarithm / FAR);
         let now = ((self.minute.0 / 7) as u64) << 40;
-        let grain = 0.4 + 1.2 * uniform(mix(self.traits.seed ^ place_of as u64 ^ now));
+        let grain = 0.4 + 1.2 * uniform(mix(self.traits.seed ^ cell as u64 ^ now));
         let band = logarithm / WALL_BAND;
         let wall =
             if self.has_wall(floor(band)) { 8.0 * (1.0 - (2.0 * band.fract().abs() - 1.0).powi(2)) } else { 0.0 };
@@ -105,4 +105,28 @@ impl<'a> BookDepth<'a> {
 
 fn hours(minute: UnixMinute) -> f64 {
     minute.0 as f64 / 60.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::demo::catalog::markets;
+
+    #[test]
+    fn a_price_has_its_orders_whatever_price_was_looked_at_before() {
+        let (minute, close) = (UnixMinute(29_600_000), 88_000.0);
+        let all = markets(1).1;
+        let fresh = |price: f64| BookDepth::new(&all[0], minute, close).share(price);
+        let mut depth = BookDepth::new(&all[0], minute, close);
+        let (mut walls, mut bands) = (0, 0);
+        for step in 0..2_000 {
+            // Up and down by turns, further each time: bands with and without walls follow each other.
+            let price = close * (1.0 + f64::from(step) * if step % 2 == 0 { 2e-5 } else { -2e-5 });
+            let known = depth.band;
+            assert_eq!(depth.share(price).to_bits(), fresh(price).to_bits(), "{price}");
+            bands += i32::from(depth.band != known);
+            walls += i32::from(depth.band.is_some_and(|(_, wall)| wall));
+        }
+        assert!(bands > 100 && (1..1_000).contains(&walls), "{bands} {walls}");
+    }
 }
