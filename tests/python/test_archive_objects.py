@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import marketpoints as mp
+from support import children
 from support.archives import END, HOUR, MARKET, between, content, part_files, spent
 from support.object_store import ACCESS_KEY, SECRET_KEY, running
 
@@ -489,6 +490,24 @@ def test_a_missing_bucket_says_so(service, bucket):
 def test_a_store_that_is_not_there_says_so(service, bucket):
     archive = mp.Archive(bucket.url, storage_options={"AWS_ENDPOINT_URL": "http://127.0.0.1:9"})
     assert "onnect" in refused(service, archive)
+
+
+def test_without_certificates_of_the_system_it_says_so_and_what_helps(bucket, tmp_path):
+    nowhere = {"SSL_CERT_FILE": str(tmp_path / "certificates.pem"), "SSL_CERT_DIR": str(tmp_path / "certificates")}
+    code = f"""
+        import os
+        import marketpoints as mp
+        try:
+            mp.Archive({bucket.url!r})
+        except mp.InvalidRequest as error:
+            print(error)
+        os.environ["AWS_DISABLE_SYSTEM_CERTIFICATES"] = "true"
+        print(len(mp.Archive({bucket.url!r}).contents()))
+    """
+    message, entries = children.run(code, os.environ | nowhere).splitlines()
+    assert "No CA certificates" in message and "ca-certificates" in message
+    assert "disable_system_certificates=true" in message and SECRET_KEY not in message
+    assert entries == "0"
 
 
 def test_an_endpoint_without_tls_must_be_allowed(service, bucket, monkeypatch):

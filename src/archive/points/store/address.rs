@@ -8,7 +8,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::secrets::Secrets;
@@ -24,7 +24,7 @@ const RETRIES: usize = 5;
 
 /// Words in the names of options and variables whose values may be shown, because they are locations. Any other value
 /// may be secret.
-const HARMLESS: [&str; 22] = [
+const HARMLESS: [&str; 23] = [
     "region",
     "endpoint",
     "bucket",
@@ -33,6 +33,7 @@ const HARMLESS: [&str; 22] = [
     "account_name",
     "allow_http",
     "allow_invalid_certificates",
+    "disable_system_certificates",
     "timeout",
     "connect_timeout",
     "read_timeout",
@@ -193,7 +194,7 @@ impl Address {
             }
         };
         opened.map_err(|error| {
-            let problem = self.secrets().hide(&error.to_string());
+            let problem = self.secrets().hide(&unopened(&error));
             ArchiveFault::Address(format!("archive {}: {problem}; see the environment and storage_options", self.text))
         })
     }
@@ -213,6 +214,29 @@ impl Address {
             ))),
         })
     }
+}
+
+/// Why no client of a store can be made, with the cause, which the library's own text lacks.
+fn unopened(error: &Error) -> String {
+    let (said, cause) = (error.to_string(), cause(error));
+    let text = if said.contains(&cause) { said } else { format!("{said}: {cause}") };
+    if text.contains("No CA certificates") {
+        format!(
+            "{text}; install the system's (Debian: ca-certificates), or for an endpoint without TLS set \
+             disable_system_certificates=true"
+        )
+    } else {
+        text
+    }
+}
+
+/// The root cause of an error.
+pub(super) fn cause(error: &Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(next) = deepest.source() {
+        deepest = next;
+    }
+    deepest.to_string()
 }
 
 /// Whether a value may be shown; one with an `@` may contain a password.

@@ -2,7 +2,7 @@
 
 use object_store::Error;
 
-use super::address::StoreProtocol;
+use super::address::{StoreProtocol, cause};
 use super::secrets::Secrets;
 use crate::archive::points::fault::ArchiveFault;
 
@@ -74,15 +74,6 @@ fn said(error: &Error) -> Option<(String, String)> {
     // Azure's messages continue with request ids.
     let message = inner("Message").unwrap_or_default();
     Some((code, message.lines().next().unwrap_or_default().to_owned()))
-}
-
-/// The root cause of an error.
-fn cause(error: &Error) -> String {
-    let mut deepest: &dyn std::error::Error = error;
-    while let Some(next) = deepest.source() {
-        deepest = next;
-    }
-    deepest.to_string()
 }
 
 /// One line of bounded length, without anything that could be part of a signed URL.
