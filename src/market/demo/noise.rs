@@ -14,7 +14,6 @@ pub(in crate::market) const fn mix(word: u64) -> u64 {
 }
 
 /// The hash of a place, given by its coordinates.
-#[inline(always)]
 pub(in crate::market) fn place(coordinates: &[u64]) -> u64 {
     // Not a fold, whose closure is a call in those builds.
     let mut hash = 0;
@@ -46,7 +45,6 @@ pub(in crate::market) fn normal(hash: u64) -> f64 {
 }
 
 /// Smooth noise in one dimension: random values at whole positions, a cubic between them. About −1 .. 1.
-#[inline(always)]
 pub(in crate::market) fn smooth(seed: u64, position: f64) -> f64 {
     let cell = floor(position);
     let at = |offset: i64| uniform(mix(seed ^ cell.wrapping_add(offset) as u64)) * 2.0 - 1.0;
