@@ -493,7 +493,6 @@ def test_a_store_that_is_not_there_says_so(service, bucket):
 
 
 def test_without_certificates_of_the_system_it_says_so_and_what_helps(bucket, tmp_path):
-    nowhere = {"SSL_CERT_FILE": str(tmp_path / "certificates.pem"), "SSL_CERT_DIR": str(tmp_path / "certificates")}
     code = f"""
         import os
         import marketpoints as mp
@@ -504,7 +503,7 @@ def test_without_certificates_of_the_system_it_says_so_and_what_helps(bucket, tm
         os.environ["AWS_DISABLE_SYSTEM_CERTIFICATES"] = "true"
         print(len(mp.Archive({bucket.url!r}).contents()))
     """
-    message, entries = children.run(code, os.environ | nowhere).splitlines()
+    message, entries = children.run(code, children.without_certificates(tmp_path)).splitlines()
     assert "No CA certificates" in message and "ca-certificates" in message
     assert "disable_system_certificates=true" in message and SECRET_KEY not in message
     assert entries == "0"

@@ -13,7 +13,7 @@ import pytest
 
 import marketpoints as mp
 from support.broken import Connections
-from support.children import run, silent_server, started
+from support.children import run, silent_server, started, without_certificates
 
 MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 #: A call whose answer is small runs on its caller's thread, any other on the engine's.
@@ -47,7 +47,6 @@ def test_importing_loads_the_engine_and_no_more():
 
 # faults.md row 19
 def test_without_certificates_of_the_system_a_service_without_encryption_is_asked(service, tmp_path):
-    nowhere = {"SSL_CERT_FILE": str(tmp_path / "certificates.pem"), "SSL_CERT_DIR": str(tmp_path / "certificates")}
     code = f"""
         import marketpoints as mp
         with mp.Client({service.keys["unlimited"]!r}, {service.url!r}, clock=lambda: {service.now()}) as client:
@@ -57,7 +56,7 @@ def test_without_certificates_of_the_system_a_service_without_encryption_is_aske
         except mp.TransportError as error:
             print(error)
     """
-    rows, message = run(code, os.environ | nowhere).splitlines()
+    rows, message = run(code, without_certificates(tmp_path)).splitlines()
     assert rows == "24"
     assert "No CA certificates" in message and "ca-certificates" in message and "ca_certs=" in message
 

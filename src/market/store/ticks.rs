@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::columns::FileColumns;
 use crate::archive::read_metadata;
+use crate::market::query::rounding::{round, scale};
 use crate::market::raw::SourceError;
 
 /// Metadata key: decimals of the finest price of a day's events.
@@ -19,18 +20,14 @@ pub(in crate::market) struct PriceDecimals(i32);
 impl PriceDecimals {
     /// Adds a price.
     pub(in crate::market) fn add(&mut self, price: f64) {
-        let fits = |decimals: i32| {
-            let scale = 10f64.powi(decimals);
-            (price * scale).round() / scale == price
-        };
-        while self.0 < MOST && !fits(self.0) {
+        while self.0 < MOST && round(price, self.0) != price {
             self.0 += 1;
         }
     }
 
     /// The decimal step on which the prices lie: 0.01 when the finest has two decimals, 1 for whole prices.
     pub(in crate::market) fn tick(self) -> f64 {
-        1.0 / 10f64.powi(self.0)
+        1.0 / scale(self.0)
     }
 
     /// The metadata of a file of minutes.

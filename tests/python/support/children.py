@@ -1,5 +1,6 @@
 """Child processes, and a server that never answers."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -16,6 +17,12 @@ def run(code, environment=None, timeout=60, **options):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
+
+
+def without_certificates(folder):
+    """The environment of a process on a machine without the certificates that systems have."""
+    missing = folder / "certificates"
+    return os.environ | {"SSL_CERT_FILE": str(missing), "SSL_CERT_DIR": str(missing)}
 
 
 @contextmanager

@@ -25,8 +25,8 @@ pub(in crate::market) fn around(traits: &MarketTraits, minute: UnixMinute, close
     let tick = 1.0 / scale(traits.price_decimals);
     let lot = 1.0 / scale(traits.amount_decimals);
     let middle = (close / tick).round() as i64;
-    let side = |direction: i64| -> Vec<PriceLevel> {
-        let mut depth = BookDepth::new(traits, minute, close);
+    let mut depth = BookDepth::new(traits, minute, close);
+    let mut side = |direction: i64| -> Vec<PriceLevel> {
         let mut levels = Vec::with_capacity(LEVELS);
         let mut ticks = middle;
         for level in 0..LEVELS as i64 {

@@ -171,8 +171,7 @@ impl CoinTrades {
 
     /// The price step of a market.
     pub(in crate::market) fn tick(&self, market: usize) -> f64 {
-        let decimals = self.coins.traits[market].price_decimals;
-        round(1.0 / scale(decimals), decimals)
+        1.0 / scale(self.coins.traits[market].price_decimals)
     }
 
     /// The highest price of a market in the minutes with a start in a window, of trades up to `now`; `None` where

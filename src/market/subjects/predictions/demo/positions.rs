@@ -4,6 +4,7 @@ use super::events::{EventTraits, PredictionEvents, hexadecimal};
 use super::odds::quote;
 use crate::clock::{SECONDS_PER_DAY, UnixSecond};
 use crate::market::demo::noise::{mix, normal, place, uniform};
+use crate::market::query::rounding::round;
 use crate::market::raw::{OutcomeToken, Position, PositionCounts, PositionTable};
 
 const WALLETS: usize = 500;
@@ -281,7 +282,7 @@ fn history(
 
 /// Rounded to a millionth: the venue's tokens and dollars have six decimals.
 fn micro(amount: f64) -> f64 {
-    (amount * 1e6).round() / 1e6
+    round(amount, 6)
 }
 
 #[cfg(test)]
