@@ -46,13 +46,20 @@ fn alike<T: PartialEq + std::fmt::Debug>(read: impl Fn(Kernel) -> T) -> Result<(
     Ok(())
 }
 
-/// Numbers in every spelling, and now and then what is none.
+/// Numbers in every spelling.
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => "(0|[1-9][0-9]{0,15})",
+        2 => "(0|[1-9][0-9]{0,9})\\.[0-9]{1,12}",
+        1 => "-?(0|[1-9][0-9]{0,3})\\.[0-9]{10,20}",
+        1 => "-?[1-9](\\.[0-9]{1,16})?[eE][-+]?[0-9]{1,2}",
+    ]
+}
+
+/// And now and then what is none.
 fn token() -> impl Strategy<Value = String> {
     prop_oneof![
-        20 => "(0|[1-9][0-9]{0,15})",
-        20 => "(0|[1-9][0-9]{0,9})\\.[0-9]{1,12}",
-        10 => "-?(0|[1-9][0-9]{0,3})\\.[0-9]{10,20}",
-        10 => "-?[1-9](\\.[0-9]{1,16})?[eE][-+]?[0-9]{1,2}",
+        60 => number(),
         1 => "[0-9.]{0,18}",
         1 => "[-+0-9.eE /:]{0,40}",
     ]
@@ -65,12 +72,48 @@ proptest! {
         alike(|kernel| tokens.iter().map(|one| floats(kernel, std::slice::from_ref(one))).collect::<Vec<_>>())?;
     }
 
+    /// Of long columns some kernels separate short and long numbers, so many at a time.
+    #[test]
+    fn long_columns_are_read_alike(
+        mut tokens in prop::collection::vec(number(), 100..300),
+        other in prop::option::of((any::<prop::sample::Index>(), token())),
+    ) {
+        if let Some((place, token)) = other {
+            let place = place.index(tokens.len());
+            tokens[place] = token;
+        }
+        alike(|kernel| floats(kernel, &tokens))?;
+    }
+
     #[test]
     fn times_are_read_alike(tokens in prop::collection::vec(prop_oneof![9 => "(0|[1-9][0-9]{0,9})", 1 => token()], 0..20)) {
         for parted in [false, true] {
             alike(|kernel| times(kernel, &tokens, parted))?;
             let pairs = || tokens.chunks(2).map(<[String]>::to_vec);
             alike(|kernel| pairs().map(|pair| times(kernel, &pair, parted)).collect::<Vec<_>>())?;
+        }
+    }
+}
+
+/// Wherever a number ends, no kernel reads what stands before the bytes: how far each reaches back is its own matter.
+#[test]
+fn numbers_near_the_start_of_the_bytes_are_read_alike() {
+    for text in ["1.2345678901234567e+07", "-0.12345678901234567890123456789", "12345678901234567.25", "1.5"] {
+        for before in 1..40 {
+            let mut bytes = vec![b' '; before];
+            let (mut befores, mut ends) = (Vec::new(), Vec::new());
+            for _ in 0..8 {
+                befores.push(bytes.len() as u32 - 1);
+                bytes.extend_from_slice(text.as_bytes());
+                ends.push(bytes.len() as u32);
+                bytes.push(b',');
+            }
+            let bytes = bytes.into_boxed_slice();
+            alike(|kernel| {
+                let mut values = Vec::new();
+                kernel.floats(&bytes, &befores, 1, &ends, &mut values).then_some(values)
+            })
+            .unwrap();
         }
     }
 }

@@ -13,9 +13,9 @@ pub(super) const SLIDE: [u8; 64] = {
     table
 };
 
-/// 10^(digits - 1) for a mantissa of that many digits.
-pub(super) const LEAST: [u64; 20] = {
-    let mut table = [0; 20];
+/// 10^(digits - 1) for a mantissa of that many digits; more than any mantissa for twenty and more, of which none fits.
+pub(super) const LEAST: [u64; 21] = {
+    let mut table = [0; 21];
     let mut digits = 1;
     let mut power = 1u64;
     while digits < 20 {
@@ -23,6 +23,7 @@ pub(super) const LEAST: [u64; 20] = {
         power = power.wrapping_mul(10);
         digits += 1;
     }
+    table[20] = u64::MAX;
     table
 };
 
@@ -48,55 +49,106 @@ pub(super) struct Digits {
 /// As many places as no number has.
 pub(super) const NO_DOT: u32 = u32::MAX;
 
+/// What a number has besides its digits and its dot.
+#[derive(Clone, Copy)]
+pub(super) struct Spelling {
+    /// Where the digits end.
+    pub(super) end: *const u8,
+    /// Bytes of digits and dot, at most 31.
+    pub(super) length: u32,
+    power: i32,
+    negative: bool,
+}
+
+impl Spelling {
+    /// Finds the sign and the exponent of two figures of a number that ends at the pointer; `None` for more than 31 other bytes.
+    ///
+    /// # Safety
+    /// At least 37 readable bytes stand before the end.
+    #[inline(always)]
+    pub(super) unsafe fn of(end: *const u8, length: u32) -> Option<Self> {
+        // SAFETY: the caller has 37 bytes before the end, and no more than 31 and the exponent's four are looked at.
+        unsafe {
+            let tail = u32::from_le_bytes(end.sub(4).cast::<[u8; 4]>().read());
+            let (mut end, mut length, mut power) = (end, length, 0);
+            if length > 4 && (tail | 0x20) & 0xFF == u32::from(b'e') {
+                let [_, sign, tens, ones] = tail.to_le_bytes();
+                let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
+                if tens > 9 || ones > 9 {
+                    return None;
+                }
+                power = i32::from(tens) * 10 + i32::from(ones);
+                match sign {
+                    b'+' => {}
+                    b'-' => power = -power,
+                    _ => return None,
+                }
+                (end, length) = (end.sub(4), length - 4);
+            }
+            if !(1..=31).contains(&length) {
+                return None;
+            }
+            let negative = *end.sub(length as usize) == b'-';
+            Some(Self { end, length: length - u32::from(negative), power, negative })
+        }
+    }
+
+    /// What the digits stand for when so many of them are behind the dot ([`NO_DOT`] without one); `None` where none is before or
+    /// behind it.
+    #[inline(always)]
+    pub(super) fn scale(&self, places: u32) -> Option<Scale> {
+        let dotted = places != NO_DOT;
+        let places = if dotted { places } else { 0 };
+        let figures = self.length - u32::from(dotted);
+        let whole = figures.wrapping_sub(places);
+        if whole.wrapping_sub(1) > 31 || (dotted && places == 0) {
+            return None;
+        }
+        let least = if whole > 1 { LEAST[figures.min(20) as usize] } else { 0 };
+        Some(Scale { least, exponent: self.power - places as i32, negative: self.negative })
+    }
+}
+
+/// What the digits of a number stand for.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// The least they are as an integer: less begins with a zero before other whole digits.
+    least: u64,
+    exponent: i32,
+    negative: bool,
+}
+
+impl Scale {
+    /// That of a spelling which is not read in this way: no digits are enough.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    pub(super) const NONE: Self = Self { least: u64::MAX, exponent: 0, negative: false };
+
+    /// The double nearest to the last sixteen digits and those beyond them; `None` for another grammar and for what does not fit.
+    #[inline(always)]
+    pub(super) fn double(self, upper: u64, lower: u64) -> Option<f64> {
+        let mantissa = upper.wrapping_mul(10_000_000_000_000_000).wrapping_add(lower);
+        if upper > 1_843 || mantissa < self.least {
+            return None;
+        }
+        // Not the division where that would do: a branch between the two would be mispredicted.
+        let magnitude = eisel_lemire(mantissa, i64::from(self.exponent))?;
+        Some(if self.negative { -magnitude } else { magnitude })
+    }
+}
+
 /// Up to 31 bytes of sign, digits and dot, and an exponent of two figures. `read` gives the digits of so many bytes that end
 /// at a pointer; `None` for anything else than digits and one dot.
 ///
 /// # Safety
-/// At least 36 readable bytes stand before the end; `read` looks at no more than 32.
+/// At least 37 readable bytes stand before the end; `read` looks at no more than 32.
 #[inline(always)]
 pub(super) unsafe fn double(
     end: *const u8,
     length: u32,
     read: impl Fn(*const u8, u32) -> Option<Digits>,
 ) -> Option<f64> {
-    // SAFETY: the caller has 36 bytes before the end, and no more than 32 and the exponent's four are looked at.
-    unsafe {
-        let tail = u32::from_le_bytes(end.sub(4).cast::<[u8; 4]>().read());
-        let (mut end, mut length, mut power) = (end, length, 0i64);
-        if length > 4 && (tail | 0x20) & 0xFF == u32::from(b'e') {
-            let [_, sign, tens, ones] = tail.to_le_bytes();
-            let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
-            if tens > 9 || ones > 9 {
-                return None;
-            }
-            power = i64::from(tens) * 10 + i64::from(ones);
-            match sign {
-                b'+' => {}
-                b'-' => power = -power,
-                _ => return None,
-            }
-            (end, length) = (end.sub(4), length - 4);
-        }
-        if !(1..=31).contains(&length) {
-            return None;
-        }
-        let negative = *end.sub(length as usize) == b'-';
-        length -= u32::from(negative);
-
-        let Digits { upper, lower, places } = read(end, length)?;
-        let dotted = places != NO_DOT;
-        let places = if dotted { places } else { 0 };
-        let figures = length - u32::from(dotted);
-        let whole = figures.wrapping_sub(places);
-        if upper > 1_843 || whole.wrapping_sub(1) > 31 || (dotted && places == 0) {
-            return None;
-        }
-        let mantissa = upper * 10_000_000_000_000_000 + lower;
-        if whole > 1 && (figures > 19 || mantissa < LEAST[figures as usize]) {
-            return None;
-        }
-        // Not the division where that would do: a branch between the two would be mispredicted.
-        let magnitude = eisel_lemire(mantissa, power - i64::from(places))?;
-        Some(if negative { -magnitude } else { magnitude })
-    }
+    // SAFETY: the caller's.
+    let spelling = unsafe { Spelling::of(end, length) }?;
+    let Digits { upper, lower, places } = read(spelling.end, spelling.length)?;
+    spelling.scale(places)?.double(upper, lower)
 }

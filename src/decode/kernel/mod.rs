@@ -52,8 +52,9 @@ pub enum Kernel {
     Neon,
 }
 
-/// Bytes that the vector kernels read before the end of a number: shorter bodies go through portable code.
-const REACH: u32 = 36;
+/// Bytes that the vector kernels read before the end of a number (an exponent, 32 before it and one for a dot): numbers nearer to
+/// the start go through portable code.
+const REACH: u32 = 37;
 /// Numbers of a list that are taken at once.
 const ONCE: usize = 32;
 /// Most bytes of one piece: offsets are 32 bits, and some code adds small numbers to them.

@@ -137,7 +137,7 @@ avx512! {
     /// See [`super::Kernel::floats`].
     ///
     /// # Safety
-    /// Every end is at least 36 and at most `bytes.len()`; the three slices are of one length.
+    /// Every end is at least 37 and at most `bytes.len()`; the three slices are of one length.
     pub(super) unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
         if ends.len() <= FEW {
             // SAFETY: the caller's, and a processor with AVX-512 has AVX2.
@@ -346,7 +346,7 @@ avx512! {
     /// See [`super::Kernel::times`].
     ///
     /// # Safety
-    /// Every end is at least 36 and at most `bytes.len()`; all slices are of one length.
+    /// Every end is at least 37 and at most `bytes.len()`; all slices are of one length.
     pub(super) unsafe fn times(
         bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [MaybeUninit<i64>],
     ) -> bool {

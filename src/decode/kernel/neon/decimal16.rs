@@ -173,7 +173,7 @@ const fn of_first(count: usize) -> u64 {
 /// See [`super::super::Kernel::floats`].
 ///
 /// # Safety
-/// Every end is at least 36 and at most `bytes.len()`; all slices are of one length.
+/// Every end is at least 37 and at most `bytes.len()`; all slices are of one length.
 pub(in super::super) unsafe fn floats(
     bytes: &[u8],
     befores: &[u32],
@@ -222,7 +222,7 @@ pub(in super::super) unsafe fn floats(
 /// Reads those of four numbers of which a bit is set; `false` when one is no number.
 ///
 /// # Safety
-/// Four of each; 36 bytes are readable before every end.
+/// Four of each; 37 bytes are readable before every end.
 #[inline(always)]
 unsafe fn one_by_one(
     bytes: &[u8],

@@ -33,7 +33,7 @@ pub(super) fn nibbles(mask: uint8x16_t) -> u64 {
 /// A number of `length` bytes that ends at the pointer; `None` for what only the slow path can read.
 ///
 /// # Safety
-/// At least 36 readable bytes stand before the end.
+/// At least 37 readable bytes stand before the end.
 #[inline(always)]
 pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
     // SAFETY: the caller's; and 32 bytes before the end are looked at.

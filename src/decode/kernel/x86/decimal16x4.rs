@@ -5,13 +5,13 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::super::fallback;
-use super::int4;
 use super::number::{POINT, wholes};
+use super::{decimal31x2, int4};
 
 /// Most bytes.
 const LONGEST: i32 = 16;
-/// Long numbers among four from which on each is read by itself.
-const MANY: u32 = 3;
+/// Longer numbers among four from which on a block is separated: one of them is read by itself in less time.
+const MANY: u32 = 2;
 
 /// Byte of the length that every byte of a lane needs: numbers 0 and 2, and 1 and 3.
 const EVEN: [u8; 32] = lanes(0);
@@ -59,8 +59,7 @@ unsafe fn load(table: &[u8; 32]) -> __m256i {
 ///
 /// # Safety
 /// 16 bytes are readable before both ends; the processor has AVX2.
-#[inline]
-#[target_feature(enable = "avx2")]
+#[inline(always)]
 unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m256i, lanes: &[u8; 32]) -> Two {
     // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the lengths
     // come from, which is slower.
@@ -119,13 +118,21 @@ fn misfits(lengths: __m128i) -> u32 {
     !_mm_movemask_ps(_mm_castsi128_ps(fits)) as u32 & 0xF
 }
 
+/// Which of eight lengths are within 1 and 16.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn fits(lengths: __m256i) -> u8 {
+    let least = _mm256_sub_epi32(lengths, _mm256_set1_epi32(1));
+    let fits = _mm256_cmpeq_epi32(_mm256_min_epu32(least, _mm256_set1_epi32(LONGEST - 1)), least);
+    _mm256_movemask_ps(_mm256_castsi256_ps(fits)) as u8
+}
+
 /// Four numbers, and which of them are spelled otherwise, apart from [`misfits`].
 ///
 /// # Safety
 /// Four ends, 16 bytes before each are readable; the processor has AVX2.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
+#[inline(always)] // it has two callers
+pub(super) unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
     // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
     const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
     // SAFETY: the caller's.
@@ -165,7 +172,7 @@ const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
 /// See [`super::super::Kernel::floats`].
 ///
 /// # Safety
-/// Every end is at least 36 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
+/// Every end is at least 37 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
@@ -192,50 +199,30 @@ pub(super) unsafe fn floats(
                     continue;
                 }
             }
-            if !four(bytes, befores, skip, ends, done, out) {
-                return false;
+            let lengths = lengths(befores.as_ptr().add(done), skip, ends.as_ptr().add(done));
+            let misfits = misfits(lengths);
+            let block = ((whole - done) / 8 * 8).min(decimal31x2::BLOCK);
+            if misfits.count_ones() >= MANY && block > 0 {
+                let span = done..done + block;
+                if !decimal31x2::floats(bytes, &befores[span.clone()], skip, &ends[span.clone()], &mut out[span]) {
+                    return false;
+                }
+                done += block;
+                continue;
+            }
+            let (values, wrong) = doubles(bytes.as_ptr(), ends.as_ptr().add(done), lengths);
+            _mm256_storeu_pd(out.as_mut_ptr().add(done).cast(), values);
+            let mut wrong = wrong | misfits;
+            while wrong != 0 {
+                let at = done + wrong.trailing_zeros() as usize;
+                let Some(value) = super::float(bytes, befores[at].wrapping_add(skip), ends[at]) else { return false };
+                out[at].write(value);
+                wrong &= wrong - 1;
             }
             done += 4;
         }
-        super::floats::<true>(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..])
+        super::floats(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..])
     }
-}
-
-/// The four numbers from `first` on, of any spelling; `false` if one is no number.
-///
-/// # Safety
-/// As for [`floats`]; four of each from `first` on.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn four(
-    bytes: &[u8],
-    befores: &[u32],
-    skip: u32,
-    ends: &[u32],
-    first: usize,
-    out: &mut [MaybeUninit<f64>],
-) -> bool {
-    // SAFETY: the caller's.
-    let mut wrong = unsafe {
-        let lengths = lengths(befores.as_ptr().add(first), skip, ends.as_ptr().add(first));
-        let misfits = misfits(lengths);
-        if misfits.count_ones() >= MANY {
-            0xF
-        } else {
-            let (values, wrong) = doubles(bytes.as_ptr(), ends.as_ptr().add(first), lengths);
-            _mm256_storeu_pd(out.as_mut_ptr().add(first).cast(), values);
-            wrong | misfits
-        }
-    };
-    while wrong != 0 {
-        let at = first + wrong.trailing_zeros() as usize;
-        // SAFETY: the caller's.
-        let value = unsafe { super::float::<true>(bytes, befores[at].wrapping_add(skip), ends[at]) };
-        let Some(value) = value else { return false };
-        out[at].write(value);
-        wrong &= wrong - 1;
-    }
-    true
 }
 
 #[inline]

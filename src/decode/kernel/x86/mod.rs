@@ -7,6 +7,7 @@ use super::fallback;
 use super::literal::{Literal, PIECE};
 
 mod decimal16x4;
+mod decimal31x2;
 pub(super) mod int4;
 mod number;
 
@@ -57,7 +58,7 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::floats`].
             ///
             /// # Safety
-            /// Every end is at least 36 and at most `bytes.len()`.
+            /// Every end is at least 37 and at most `bytes.len()`.
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn floats(
                 bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>],
@@ -69,7 +70,7 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::times`].
             ///
             /// # Safety
-            /// Every end is at least 36 and at most `bytes.len()`.
+            /// Every end is at least 37 and at most `bytes.len()`.
             #[target_feature(enable = $features)]
             pub(in super::super) unsafe fn times(
                 bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], fraction: Option<(u32, &[u32])>, out: &mut [MaybeUninit<i64>],
@@ -85,7 +86,7 @@ kernel!(
     /// x86-64-v2.
     sse4, "sse4.2,ssse3,popcnt",
     is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt"),
-    sse_mask, super::same, super::floats::<false>, super::times
+    sse_mask, super::same, super::floats, super::times
 );
 kernel!(
     /// x86-64-v3.
@@ -258,16 +259,10 @@ fn same_wide(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usi
 }
 
 #[inline(always)]
-unsafe fn floats<const WIDE: bool>(
-    bytes: &[u8],
-    befores: &[u32],
-    skip: u32,
-    ends: &[u32],
-    out: &mut [MaybeUninit<f64>],
-) -> bool {
+unsafe fn floats(bytes: &[u8], befores: &[u32], skip: u32, ends: &[u32], out: &mut [MaybeUninit<f64>]) -> bool {
     for ((before, end), out) in befores.iter().zip(ends).zip(out) {
         // SAFETY: the caller's.
-        let Some(value) = (unsafe { float::<WIDE>(bytes, before.wrapping_add(skip), *end) }) else { return false };
+        let Some(value) = (unsafe { float(bytes, before.wrapping_add(skip), *end) }) else { return false };
         out.write(value);
     }
     true
@@ -276,12 +271,15 @@ unsafe fn floats<const WIDE: bool>(
 /// One number.
 ///
 /// # Safety
-/// The end is at least 36 and at most `bytes.len()`; the processor has the instructions.
+/// The end is at least 37 and at most `bytes.len()`; the processor has the instructions.
 #[inline(always)]
-unsafe fn float<const WIDE: bool>(bytes: &[u8], start: u32, end: u32) -> Option<f64> {
-    // SAFETY: at least 36 bytes stand before the end, and it lies within the slice.
-    let value = unsafe { number::float::<WIDE>(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
-    value.or_else(|| fallback::float(bytes, start as usize..end as usize))
+unsafe fn float(bytes: &[u8], start: u32, end: u32) -> Option<f64> {
+    // SAFETY: at least 37 bytes stand before the end, and it lies within the slice.
+    let value = unsafe { number::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
+    match value {
+        Some(value) => Some(value),
+        None => fallback::float(bytes, start as usize..end as usize), // not in a closure: see above
+    }
 }
 
 #[inline(always)]
@@ -295,7 +293,7 @@ unsafe fn times(
 ) -> bool {
     for (row, (before, end)) in befores.iter().zip(ends).enumerate() {
         let start = before.wrapping_add(skip);
-        // SAFETY: at least 36 bytes stand before each end, and it lies within the slice.
+        // SAFETY: at least 37 bytes stand before each end, and it lies within the slice.
         let read = |start: u32, end: u32| unsafe {
             number::integer(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)).map(|value| value as i64)
         };

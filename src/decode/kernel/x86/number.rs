@@ -1,4 +1,4 @@
-//! One number in 128-bit registers, or a long one in a 256-bit register, from the bytes that end at its delimiter.
+//! One number in 128-bit registers, from the bytes that end at its delimiter.
 
 use std::arch::x86_64::*;
 
@@ -57,7 +57,7 @@ unsafe fn short(end: *const u8, length: u32) -> Option<(u64, usize)> {
     if length > 16 {
         return None;
     }
-    // SAFETY: the caller has 36 bytes before the end; the table slides by at most 16; SSSE3 is there.
+    // SAFETY: the caller has 37 bytes before the end; the table slides by at most 16; SSSE3 is there.
     unsafe {
         let outside = _mm_loadu_si128(SLIDE.as_ptr().add(16 + length as usize).cast());
         let raw = _mm_loadu_si128(end.sub(16).cast());
@@ -74,7 +74,7 @@ unsafe fn short(end: *const u8, length: u32) -> Option<(u64, usize)> {
         let right = are_digits(digits)
             & (whole.wrapping_sub(1) < 16)
             & (dot != 15)
-            & ((whole == 1) | (mantissa >= LEAST[(figures & 31).min(19) as usize]));
+            & ((whole == 1) | (mantissa >= LEAST[(figures & 31).min(20) as usize]));
         right.then_some((mantissa, dot))
     }
 }
@@ -82,25 +82,24 @@ unsafe fn short(end: *const u8, length: u32) -> Option<(u64, usize)> {
 /// An integer of at most 16 digits that ends at the pointer.
 ///
 /// # Safety
-/// At least 36 readable bytes stand before the end, and the processor has SSE4.1.
+/// At least 37 readable bytes stand before the end, and the processor has SSE4.1.
 #[inline(always)]
 pub(super) unsafe fn integer(end: *const u8, length: u32) -> Option<u64> {
     // SAFETY: the caller's.
     unsafe { short(end, length) }.filter(|(_, dot)| *dot == 16).map(|(mantissa, _)| mantissa)
 }
 
-/// A number of `length` bytes that ends at the pointer; `None` for what only the slow path can read. `WIDE`: in 256 bits.
+/// A number of `length` bytes that ends at the pointer; `None` for what only the slow path can read.
 ///
 /// # Safety
-/// At least 36 readable bytes stand before the end, and the processor has SSE4.1, or AVX2 if `WIDE`.
+/// At least 37 readable bytes stand before the end, and the processor has SSE4.1.
 #[inline(always)]
-pub(super) unsafe fn float<const WIDE: bool>(end: *const u8, length: u32) -> Option<f64> {
+pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
     // SAFETY: the caller's; and at most 32 bytes before the end are looked at.
     unsafe {
-        let read = |end, length| if WIDE { thirty_two(end, length) } else { twice_sixteen(end, length) };
         match short(end, length) {
             Some((mantissa, dot)) => Some(mantissa as i64 as f64 / POWERS[dot]),
-            None => decimal::double(end, length, read),
+            None => decimal::double(end, length, |end, length| twice_sixteen(end, length)),
         }
     }
 }
@@ -132,30 +131,6 @@ unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<Digits> {
             lower: sixteen(lower),
             places: places(dots),
         })
-    }
-}
-
-/// The same in one register, with AVX2.
-#[inline]
-#[target_feature(enable = "avx2")]
-unsafe fn thirty_two(end: *const u8, length: u32) -> Option<Digits> {
-    // SAFETY: as above, and the caller answers for AVX2.
-    unsafe {
-        let outside = _mm256_loadu_si256(SLIDE.as_ptr().add(length as usize).cast());
-        let raw = _mm256_sub_epi8(_mm256_loadu_si256(end.sub(32).cast()), _mm256_set1_epi8(b'0' as i8));
-        let digits = _mm256_andnot_si256(outside, raw);
-        let dots = _mm256_movemask_epi8(_mm256_cmpeq_epi8(digits, _mm256_set1_epi8(POINT))) as u32;
-        let crossing = _mm256_permute2x128_si256::<0x08>(digits, digits);
-        let moved = _mm256_alignr_epi8::<15>(digits, crossing);
-        let digits = _mm256_blendv_epi8(digits, moved, _mm256_loadu_si256(left_of(dots).cast()));
-        let nine = _mm256_set1_epi8(9);
-        if _mm256_testz_si256(_mm256_subs_epu8(digits, nine), _mm256_set1_epi8(-1)) == 0 {
-            return None;
-        }
-        let values = wholes(digits, digits);
-        let (upper, lower) = (_mm256_castsi256_si128(values), _mm256_extracti128_si256::<1>(values));
-        let (upper, lower) = (_mm_cvtsi128_si64(upper) as u64, _mm_cvtsi128_si64(lower) as u64);
-        Some(Digits { upper, lower, places: places(dots) })
     }
 }
 
