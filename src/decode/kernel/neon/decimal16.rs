@@ -237,7 +237,11 @@ unsafe fn one_by_one(
         let (start, end) = (befores[at].wrapping_add(skip), ends[at]);
         // SAFETY: the caller's.
         let value = unsafe { decimal31::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
-        let Some(value) = value.or_else(|| fallback::float(bytes, start as usize..end as usize)) else { return false };
+        let value = match value {
+            Some(value) => Some(value),
+            None => fallback::float(bytes, start as usize..end as usize),
+        };
+        let Some(value) = value else { return false };
         out[at].write(value);
         wrong &= !(0xFFFF << (16 * at));
     }

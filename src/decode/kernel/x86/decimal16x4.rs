@@ -64,11 +64,9 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
     // SAFETY: the caller's. Each end is loaded by itself: the compiler would take them out of the vector that the lengths
     // come from, which is slower.
     unsafe {
-        let before = |number: usize| {
-            let end = ends.add(number).read_volatile() as usize;
-            _mm_loadu_si128(base.add(end - 16).cast())
-        };
-        let raw = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(before(0)), before(2));
+        let (low, high) = (ends.read_volatile() as usize, ends.add(2).read_volatile() as usize);
+        let low = _mm256_castsi128_si256(_mm_loadu_si128(base.add(low - 16).cast()));
+        let raw = _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(base.add(high - 16).cast()));
         let zero = _mm256_setzero_si256();
         let index = load(&INDEX);
         let length = _mm256_shuffle_epi8(lengths, load(lanes));
