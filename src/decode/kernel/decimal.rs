@@ -13,7 +13,7 @@ pub(super) const SLIDE: [u8; 64] = {
     table
 };
 
-/// 10^(digits - 1) for a mantissa of that many digits; more than any mantissa for twenty and more, of which none fits.
+/// 10^(digits - 1) for a mantissa of that many digits; for twenty and more, more than any that is read here.
 pub(super) const LEAST: [u64; 21] = {
     let mut table = [0; 21];
     let mut digits = 1;
@@ -61,7 +61,8 @@ pub(super) struct Spelling {
 }
 
 impl Spelling {
-    /// Finds the sign and the exponent of two figures of a number that ends at the pointer; `None` for more than 31 other bytes.
+    /// Finds the sign and the exponent, of two figures, of a number that ends at the pointer; `None` for another exponent, and where
+    /// before that there is nothing or more than 31 bytes.
     ///
     /// # Safety
     /// At least 37 readable bytes stand before the end.
@@ -119,11 +120,13 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// That of a spelling which is not read in this way: no digits are enough.
+    /// That of a spelling which is not read in this way. What stands in place of its digits can be any number, so two things refuse
+    /// it: the least one, and the exponent where it is that.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-    pub(super) const NONE: Self = Self { least: u64::MAX, exponent: 0, negative: false };
+    pub(super) const NONE: Self = Self { least: u64::MAX, exponent: i32::MAX, negative: false };
 
-    /// The double nearest to the last sixteen digits and those beyond them; `None` for another grammar and for what does not fit.
+    /// The double nearest to digits, of which `lower` are the last sixteen and `upper` those before them, with sign and exponent;
+    /// `None` for another grammar and for what is too large to be read here.
     #[inline(always)]
     pub(super) fn double(self, upper: u64, lower: u64) -> Option<f64> {
         let mantissa = upper.wrapping_mul(10_000_000_000_000_000).wrapping_add(lower);

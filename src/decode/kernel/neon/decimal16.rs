@@ -239,6 +239,7 @@ unsafe fn one_by_one(
         let value = unsafe { decimal31::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
         let value = match value {
             Some(value) => Some(value),
+            // Not by `or_else`, which is a call for every number where it is not inlined.
             None => fallback::float(bytes, start as usize..end as usize),
         };
         let Some(value) = value else { return false };

@@ -53,10 +53,10 @@ impl Tokens {
     /// Adds those of eight tokens whose bits are set; the first of the eight has this place in the block.
     ///
     /// # Safety
-    /// Fewer than [`BLOCK`] were added before; the processor has AVX2.
+    /// At most [`BLOCK`] are added in all; the processor has AVX2.
     #[inline(always)]
     unsafe fn add(&mut self, chosen: u8, ends: __m256i, lengths: __m256i, first: usize) {
-        // SAFETY: the columns have room for eight more.
+        // SAFETY: eight are written whatever is chosen, and there is room for eight more than are added.
         unsafe {
             let order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(PLACES[chosen as usize].as_ptr().cast()));
             let ends = _mm256_permutevar8x32_epi32(ends, order);
@@ -94,10 +94,10 @@ impl Tokens {
     }
 }
 
-/// Numbers of any spelling, a multiple of eight and at most [`BLOCK`]; `false` if one is no number.
+/// Numbers of any spelling; `false` if one is no number.
 ///
 /// # Safety
-/// As for [`super::decimal16x4::floats`].
+/// As for [`super::decimal16x4::floats`]; their number is a multiple of eight and at most [`BLOCK`].
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
@@ -108,7 +108,7 @@ pub(super) unsafe fn floats(
     out: &mut [MaybeUninit<f64>],
 ) -> bool {
     let (mut short, mut long) = (Tokens::none(), Tokens::none());
-    // SAFETY: eight of each, and the caller's.
+    // SAFETY: eight of each, no more than a block of them are added, and their places are below `out.len()`; and the caller's.
     unsafe {
         for first in (0..ends.len()).step_by(8) {
             let starts = _mm256_loadu_si256(befores.as_ptr().add(first).cast());
@@ -128,7 +128,7 @@ pub(super) unsafe fn floats(
 /// Numbers of at most sixteen bytes.
 ///
 /// # Safety
-/// Their ends as for [`floats`], their places in `out`.
+/// Their ends are as for [`floats`], their places in `out`; the last one was repeated.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn fours(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> bool {
@@ -156,7 +156,8 @@ unsafe fn fours(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> 
     true
 }
 
-/// Numbers of other lengths. In two rounds, so that more of them are under way at once.
+/// Numbers of other lengths. In two rounds, so that more of them are under way at once. Where a byte of one is no digit, both of the
+/// pair are read by themselves.
 ///
 /// # Safety
 /// As for [`fours`].

@@ -101,7 +101,8 @@ kernel!(
 
 // What both kernels share is inlined into their `target_feature` functions, and only there do its intrinsics get the
 // instructions that they need. A closure in such a function is compiled without them, and where it is not inlined each of its
-// intrinsics is a call: what is of one kernel has `target_feature` itself, which its closures inherit.
+// intrinsics is a call: what is of one kernel has `target_feature` itself, which its closures inherit, or is always inlined
+// into such functions and has no closures with intrinsics.
 
 /// Bits of the bytes of a block that close a list, or with `ROWS` a line, and of those that separate.
 type Masks = (u64, u64);
@@ -278,7 +279,8 @@ unsafe fn float(bytes: &[u8], start: u32, end: u32) -> Option<f64> {
     let value = unsafe { number::float(bytes.as_ptr().add(end as usize), end.wrapping_sub(start)) };
     match value {
         Some(value) => Some(value),
-        None => fallback::float(bytes, start as usize..end as usize), // not in a closure: see above
+        // Not by `or_else`, which is a call for every number where it is not inlined.
+        None => fallback::float(bytes, start as usize..end as usize),
     }
 }
 

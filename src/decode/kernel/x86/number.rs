@@ -95,7 +95,7 @@ pub(super) unsafe fn integer(end: *const u8, length: u32) -> Option<u64> {
 /// At least 37 readable bytes stand before the end, and the processor has SSE4.1.
 #[inline(always)]
 pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
-    // SAFETY: the caller's; and at most 32 bytes before the end are looked at.
+    // SAFETY: the caller's; and 32 bytes before an exponent are looked at.
     unsafe {
         match short(end, length) {
             Some((mantissa, dot)) => Some(mantissa as i64 as f64 / POWERS[dot]),
