@@ -10,6 +10,8 @@ use super::{decimal31x2, int4};
 
 /// Most bytes.
 const LONGEST: i32 = 16;
+/// Groups of four whose digits are read before their values are made.
+const ROUND: usize = 16;
 /// Longer numbers among four from which on a block is separated: one of them is read by itself in less time.
 const MANY: u32 = 2;
 
@@ -125,23 +127,46 @@ pub(super) fn fits(lengths: __m256i) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(fits)) as u8
 }
 
-/// Four numbers, and which of them are spelled otherwise, apart from [`misfits`].
+/// Four numbers that were read as digits.
+pub(super) struct Four {
+    /// The digits of numbers 0 and 2, and of 1 and 3.
+    even: __m256i,
+    odd: __m256i,
+    up_to_dot: __m128i,
+    lengths: __m128i,
+    /// Which of them are spelled otherwise, as far as their bytes show.
+    wrong: u32,
+}
+
+/// The digits of four numbers.
 ///
 /// # Safety
 /// Four ends, 16 bytes before each are readable; the processor has AVX2.
 #[inline(always)] // it has two callers
-pub(super) unsafe fn doubles(base: *const u8, ends: *const u32, lengths: __m128i) -> (__m256d, u32) {
-    // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
-    const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -> Four {
     // SAFETY: the caller's.
     unsafe {
         let wide = _mm256_broadcastsi128_si256(lengths);
         let (even, odd) = (two::<true>(base, ends, wide, &EVEN), two::<true>(base, ends.add(1), wide, &ODD));
         let wrong = numbers_of(even.wrong, odd.wrong);
-        let mantissa = wholes(even.digits, odd.digits);
         let up_to_dot = _mm256_blend_epi32::<0b1100_1100>(even.up_to_dot, odd.up_to_dot);
         let narrow = _mm256_permutevar8x32_epi32(up_to_dot, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-        let up_to_dot = _mm256_castsi256_si128(narrow);
+        Four { even: even.digits, odd: odd.digits, up_to_dot: _mm256_castsi256_si128(narrow), lengths, wrong }
+    }
+}
+
+/// Their values, and which of them are spelled otherwise, apart from [`misfits`].
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline(always)] // it has two callers
+pub(super) unsafe fn doubles(four: &Four) -> (__m256d, u32) {
+    // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
+    const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
+    let Four { even, odd, up_to_dot, lengths, wrong } = *four;
+    // SAFETY: the caller's.
+    unsafe {
+        let mantissa = wholes(even, odd);
         let undotted = _mm_cmpeq_epi32(up_to_dot, _mm_setzero_si128());
         let places = _mm_andnot_si128(undotted, _mm_sub_epi32(_mm_set1_epi32(LONGEST), up_to_dot));
         // A digit before the dot, and one after it.
@@ -197,27 +222,42 @@ pub(super) unsafe fn floats(
                     continue;
                 }
             }
-            let lengths = lengths(befores.as_ptr().add(done), skip, ends.as_ptr().add(done));
-            let misfits = misfits(lengths);
-            let block = ((whole - done) / 8 * 8).min(decimal31x2::BLOCK);
-            if misfits.count_ones() >= MANY && block > 0 {
+            // First the digits of some groups and then their values, so that more of them are under way at once.
+            let mut groups = [const { MaybeUninit::<Four>::uninit() }; ROUND];
+            let mut read = 0;
+            while read < (if tiny { 1 } else { ROUND }) && done + 4 * read < whole {
+                let first = done + 4 * read;
+                let lengths = lengths(befores.as_ptr().add(first), skip, ends.as_ptr().add(first));
+                let misfits = misfits(lengths);
+                if misfits.count_ones() >= MANY && first + 8 <= whole {
+                    break;
+                }
+                let mut four = four(bytes.as_ptr(), ends.as_ptr().add(first), lengths);
+                four.wrong |= misfits;
+                groups[read].write(four);
+                read += 1;
+            }
+            for four in &groups[..read] {
+                let (values, mut wrong) = doubles(four.assume_init_ref());
+                _mm256_storeu_pd(out.as_mut_ptr().add(done).cast(), values);
+                while wrong != 0 {
+                    let at = done + wrong.trailing_zeros() as usize;
+                    let Some(value) = super::float(bytes, befores[at].wrapping_add(skip), ends[at]) else {
+                        return false;
+                    };
+                    out[at].write(value);
+                    wrong &= wrong - 1;
+                }
+                done += 4;
+            }
+            if read == 0 {
+                let block = ((whole - done) / 8 * 8).min(decimal31x2::BLOCK);
                 let span = done..done + block;
                 if !decimal31x2::floats(bytes, &befores[span.clone()], skip, &ends[span.clone()], &mut out[span]) {
                     return false;
                 }
                 done += block;
-                continue;
             }
-            let (values, wrong) = doubles(bytes.as_ptr(), ends.as_ptr().add(done), lengths);
-            _mm256_storeu_pd(out.as_mut_ptr().add(done).cast(), values);
-            let mut wrong = wrong | misfits;
-            while wrong != 0 {
-                let at = done + wrong.trailing_zeros() as usize;
-                let Some(value) = super::float(bytes, befores[at].wrapping_add(skip), ends[at]) else { return false };
-                out[at].write(value);
-                wrong &= wrong - 1;
-            }
-            done += 4;
         }
         super::floats(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..])
     }

@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::super::decimal::{NO_DOT, SLIDE, Scale, Spelling};
-use super::decimal16x4::{doubles, fits};
+use super::decimal16x4::{doubles, fits, four};
 use super::number::wholes;
 
 /// Most numbers that are separated at once.
@@ -137,7 +137,7 @@ unsafe fn fours(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> 
         // SAFETY: four of them or repetitions; and the caller's.
         unsafe {
             let lengths = _mm_loadu_si128(tokens.lengths.as_ptr().add(first).cast());
-            let (values, mut wrong) = doubles(bytes.as_ptr(), tokens.ends.as_ptr().add(first).cast(), lengths);
+            let (values, mut wrong) = doubles(&four(bytes.as_ptr(), tokens.ends.as_ptr().add(first).cast(), lengths));
             let (low, high) = (_mm256_castpd256_pd128(values), _mm256_extractf128_pd::<1>(values));
             let place = |lane| out.add(tokens.get(first + lane).2);
             _mm_storel_pd(place(0), low);
