@@ -276,7 +276,7 @@ unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
 /// Four integers, and which of them are something else.
 ///
 /// # Safety
-/// As for [`doubles`]; four of each.
+/// As for [`four`]; four of each.
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn integers(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> (__m256i, u32) {
