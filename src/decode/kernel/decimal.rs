@@ -49,9 +49,9 @@ pub(super) struct Digits {
 /// As many places as no number has.
 pub(super) const NO_DOT: u32 = u32::MAX;
 
-/// What a number has besides its digits and its dot.
+/// A number of at most 31 bytes, its exponent apart: where its digits are, and what it has besides.
 #[derive(Clone, Copy)]
-pub(super) struct Spelling {
+pub(super) struct Decimal31 {
     /// Where the digits end.
     pub(super) end: *const u8,
     /// Bytes of digits and dot, at most 31.
@@ -60,7 +60,7 @@ pub(super) struct Spelling {
     negative: bool,
 }
 
-impl Spelling {
+impl Decimal31 {
     /// Finds the sign and the exponent, of two figures, of a number that ends at the pointer; `None` for another exponent, and where
     /// before that there is nothing or more than 31 bytes.
     ///
@@ -151,7 +151,7 @@ pub(super) unsafe fn double(
     read: impl Fn(*const u8, u32) -> Option<Digits>,
 ) -> Option<f64> {
     // SAFETY: the caller's.
-    let spelling = unsafe { Spelling::of(end, length) }?;
-    let Digits { upper, lower, places } = read(spelling.end, spelling.length)?;
-    spelling.scale(places)?.double(upper, lower)
+    let number = unsafe { Decimal31::of(end, length) }?;
+    let Digits { upper, lower, places } = read(number.end, number.length)?;
+    number.scale(places)?.double(upper, lower)
 }

@@ -554,6 +554,7 @@ fn functions_in_256_bits_have_their_instructions_or_are_inlined_where_these_are(
         include_str!("x86/mod.rs"),
         include_str!("x86/number.rs"),
         include_str!("x86/int4.rs"),
+        include_str!("x86/column.rs"),
         include_str!("x86/decimal16x4.rs"),
         include_str!("x86/decimal31x2.rs"),
     ];

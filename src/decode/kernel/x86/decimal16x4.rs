@@ -1,4 +1,4 @@
-//! Four numbers of at most 16 bytes, without sign or exponent, in 256-bit registers: two in each.
+//! Digits16x4 numbers of at most 16 bytes, without sign or exponent, in 256-bit registers: two in each.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -6,15 +6,9 @@ use std::ops::Range;
 
 use super::super::fallback;
 use super::number::{POINT, wholes};
-use super::{decimal31x2, int4};
 
 /// Most bytes.
 const LONGEST: i32 = 16;
-/// Groups of four whose digits are read before their values are made.
-const ROUND: usize = 16;
-/// Longer numbers among four from which on a block is separated: one of them is read by itself in less time.
-const MANY: u32 = 2;
-
 /// Byte of the length that every byte of a lane needs: numbers 0 and 2, and 1 and 3.
 const EVEN: [u8; 32] = lanes(0);
 const ODD: [u8; 32] = lanes(4);
@@ -112,7 +106,7 @@ fn numbers_of(even: __m256i, odd: __m256i) -> u32 {
 /// Numbers whose lengths are not within 1 and 16.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn misfits(lengths: __m128i) -> u32 {
+pub(super) fn misfits(lengths: __m128i) -> u32 {
     let least = _mm_sub_epi32(lengths, _mm_set1_epi32(1));
     let fits = _mm_cmpeq_epi32(_mm_min_epu32(least, _mm_set1_epi32(LONGEST - 1)), least);
     !_mm_movemask_ps(_mm_castsi128_ps(fits)) as u32 & 0xF
@@ -127,23 +121,23 @@ pub(super) fn fits(lengths: __m256i) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(fits)) as u8
 }
 
-/// Four numbers that were read as digits.
-pub(super) struct Four {
+/// Digits16x4 numbers that were read as digits.
+pub(super) struct Digits16x4 {
     /// The digits of numbers 0 and 2, and of 1 and 3.
     even: __m256i,
     odd: __m256i,
     up_to_dot: __m128i,
     lengths: __m128i,
     /// Which of them are spelled otherwise, as far as their bytes show.
-    wrong: u32,
+    pub(super) wrong: u32,
 }
 
 /// The digits of four numbers.
 ///
 /// # Safety
-/// Four ends, 16 bytes before each are readable; the processor has AVX2.
+/// Digits16x4 ends, 16 bytes before each are readable; the processor has AVX2.
 #[inline(always)] // it has two callers
-pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -> Four {
+pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -> Digits16x4 {
     // SAFETY: the caller's.
     unsafe {
         let wide = _mm256_broadcastsi128_si256(lengths);
@@ -151,7 +145,7 @@ pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -
         let wrong = numbers_of(even.wrong, odd.wrong);
         let up_to_dot = _mm256_blend_epi32::<0b1100_1100>(even.up_to_dot, odd.up_to_dot);
         let narrow = _mm256_permutevar8x32_epi32(up_to_dot, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-        Four { even: even.digits, odd: odd.digits, up_to_dot: _mm256_castsi256_si128(narrow), lengths, wrong }
+        Digits16x4 { even: even.digits, odd: odd.digits, up_to_dot: _mm256_castsi256_si128(narrow), lengths, wrong }
     }
 }
 
@@ -160,10 +154,10 @@ pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -
 /// # Safety
 /// The processor has AVX2.
 #[inline(always)] // it has two callers
-pub(super) unsafe fn doubles(four: &Four) -> (__m256d, u32) {
+pub(super) unsafe fn doubles(four: &Digits16x4) -> (__m256d, u32) {
     // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
     const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
-    let Four { even, odd, up_to_dot, lengths, wrong } = *four;
+    let Digits16x4 { even, odd, up_to_dot, lengths, wrong } = *four;
     // SAFETY: the caller's.
     unsafe {
         let mantissa = wholes(even, odd);
@@ -192,80 +186,9 @@ pub(super) unsafe fn doubles(four: &Four) -> (__m256d, u32) {
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
 
-/// See [`super::super::Kernel::floats`].
-///
-/// # Safety
-/// Every end is at least 37 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn floats(
-    bytes: &[u8],
-    befores: &[u32],
-    skip: u32,
-    ends: &[u32],
-    out: &mut [MaybeUninit<f64>],
-) -> bool {
-    let whole = ends.len() / 4 * 4;
-    let mut done = 0;
-    // SAFETY: eight of each, then four, and the caller answers for the ends.
-    unsafe {
-        // As the first ones show: block numbers of profiles stand in one list after the other.
-        let tiny = whole >= 8 && int4::are_short(befores.as_ptr(), skip, ends.as_ptr());
-        while done < whole {
-            if tiny && done + 8 <= whole {
-                let eight = int4::eight(bytes.as_ptr(), befores.as_ptr().add(done), skip, ends.as_ptr().add(done));
-                if let Some((low, high)) = eight {
-                    let place = out.as_mut_ptr().add(done).cast();
-                    _mm256_storeu_pd(place, low);
-                    _mm256_storeu_pd(place.add(4), high);
-                    done += 8;
-                    continue;
-                }
-            }
-            // First the digits of some groups and then their values, so that more of them are under way at once.
-            let mut groups = [const { MaybeUninit::<Four>::uninit() }; ROUND];
-            let mut read = 0;
-            while read < (if tiny { 1 } else { ROUND }) && done + 4 * read < whole {
-                let first = done + 4 * read;
-                let lengths = lengths(befores.as_ptr().add(first), skip, ends.as_ptr().add(first));
-                let misfits = misfits(lengths);
-                if misfits.count_ones() >= MANY && first + 8 <= whole {
-                    break;
-                }
-                let mut four = four(bytes.as_ptr(), ends.as_ptr().add(first), lengths);
-                four.wrong |= misfits;
-                groups[read].write(four);
-                read += 1;
-            }
-            for four in &groups[..read] {
-                let (values, mut wrong) = doubles(four.assume_init_ref());
-                _mm256_storeu_pd(out.as_mut_ptr().add(done).cast(), values);
-                while wrong != 0 {
-                    let at = done + wrong.trailing_zeros() as usize;
-                    let Some(value) = super::float(bytes, befores[at].wrapping_add(skip), ends[at]) else {
-                        return false;
-                    };
-                    out[at].write(value);
-                    wrong &= wrong - 1;
-                }
-                done += 4;
-            }
-            if read == 0 {
-                let block = ((whole - done) / 8 * 8).min(decimal31x2::BLOCK);
-                let span = done..done + block;
-                if !decimal31x2::floats(bytes, &befores[span.clone()], skip, &ends[span.clone()], &mut out[span]) {
-                    return false;
-                }
-                done += block;
-            }
-        }
-        super::floats(bytes, &befores[whole..], skip, &ends[whole..], &mut out[whole..])
-    }
-}
-
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
+pub(super) unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
     // SAFETY: the caller has four of each.
     unsafe {
         let start = _mm_add_epi32(_mm_loadu_si128(befores.cast()), _mm_set1_epi32(skip as i32));
@@ -273,7 +196,7 @@ unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -> __m128i {
     }
 }
 
-/// Four integers, and which of them are something else.
+/// Digits16x4 integers, and which of them are something else.
 ///
 /// # Safety
 /// As for [`four`]; four of each.
@@ -299,7 +222,7 @@ fn above(values: __m256i, limit: i64) -> u32 {
 /// See [`super::super::Kernel::times`].
 ///
 /// # Safety
-/// As for [`floats`].
+/// As for [`super::column::floats`].
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn times(

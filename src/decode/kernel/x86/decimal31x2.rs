@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::decimal::{NO_DOT, SLIDE, Scale, Spelling};
+use super::super::decimal::{Decimal31, NO_DOT, SLIDE, Scale};
 use super::decimal16x4::{doubles, fits, four};
 use super::number::wholes;
 
@@ -31,7 +31,7 @@ static PLACES: [[u8; 8]; 256] = {
 };
 
 /// Some of the tokens of a block, side by side.
-struct Tokens {
+struct TokenBlock {
     ends: [MaybeUninit<u32>; ROOM],
     lengths: [MaybeUninit<u32>; ROOM],
     /// Their places in the block.
@@ -39,7 +39,7 @@ struct Tokens {
     count: usize,
 }
 
-impl Tokens {
+impl TokenBlock {
     #[inline(always)]
     fn none() -> Self {
         Self {
@@ -97,7 +97,7 @@ impl Tokens {
 /// Numbers of any spelling; `false` if one is no number.
 ///
 /// # Safety
-/// As for [`super::decimal16x4::floats`]; their number is a multiple of eight and at most [`BLOCK`].
+/// As for [`super::column::floats`]; their number is a multiple of eight and at most [`BLOCK`].
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
@@ -107,7 +107,7 @@ pub(super) unsafe fn floats(
     ends: &[u32],
     out: &mut [MaybeUninit<f64>],
 ) -> bool {
-    let (mut short, mut long) = (Tokens::none(), Tokens::none());
+    let (mut short, mut long) = (TokenBlock::none(), TokenBlock::none());
     // SAFETY: eight of each, no more than a block of them are added, and their places are below `out.len()`; and the caller's.
     unsafe {
         for first in (0..ends.len()).step_by(8) {
@@ -131,7 +131,7 @@ pub(super) unsafe fn floats(
 /// Their ends are as for [`floats`], their places in `out`; the last one was repeated.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn fours(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> bool {
+unsafe fn fours(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) -> bool {
     let out: *mut f64 = out.as_mut_ptr().cast();
     for first in (0..tokens.count).step_by(4) {
         // SAFETY: four of them or repetitions; and the caller's.
@@ -163,7 +163,7 @@ unsafe fn fours(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> 
 /// As for [`fours`].
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn twos(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> bool {
+unsafe fn twos(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) -> bool {
     let mut rounds = [const { MaybeUninit::<([u64; 4], [Scale; 2])>::uninit() }; ROOM / 2];
     // SAFETY: two of them or a repetition; what is read of `rounds` was written before; and the caller's.
     unsafe {
@@ -202,14 +202,14 @@ unsafe fn twos(bytes: &[u8], tokens: &Tokens, out: &mut [MaybeUninit<f64>]) -> b
 /// # Safety
 /// As for [`fours`]; the processor has AVX2.
 #[inline(always)]
-unsafe fn digits(bytes: &[u8], tokens: &Tokens, at: usize) -> (__m256i, Scale) {
+unsafe fn digits(bytes: &[u8], tokens: &TokenBlock, at: usize) -> (__m256i, Scale) {
     // SAFETY: the caller has 37 bytes before the end: an exponent's four, and 33 before them; the tables slide by at most 32.
     unsafe {
         let (end, length, _) = tokens.get(at);
-        let Some(spelling) = Spelling::of(bytes.as_ptr().add(end as usize), length) else {
+        let Some(number) = Decimal31::of(bytes.as_ptr().add(end as usize), length) else {
             return (_mm256_setzero_si256(), Scale::NONE);
         };
-        let (end, length) = (spelling.end, spelling.length);
+        let (end, length) = (number.end, number.length);
         let raw = _mm256_loadu_si256(end.sub(32).cast());
         let dots = _mm256_movemask_epi8(_mm256_cmpeq_epi8(raw, _mm256_set1_epi8(b'.' as i8))) as u32;
         // The last one: where there is another one inside the number, it is left, and is no digit.
@@ -221,6 +221,6 @@ unsafe fn digits(bytes: &[u8], tokens: &Tokens, at: usize) -> (__m256i, Scale) {
         let outside = SLIDE.as_ptr().add((length - u32::from(behind < length)) as usize);
         let digits = _mm256_sub_epi8(closed_up, _mm256_set1_epi8(b'0' as i8));
         let digits = _mm256_andnot_si256(_mm256_loadu_si256(outside.cast()), digits);
-        (digits, spelling.scale(places).unwrap_or(Scale::NONE))
+        (digits, number.scale(places).unwrap_or(Scale::NONE))
     }
 }

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use super::fallback;
 use super::literal::{Literal, PIECE};
 
+mod column;
 mod decimal16x4;
 mod decimal31x2;
 pub(super) mod int4;
@@ -96,7 +97,7 @@ kernel!(
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt"),
-    avx2_mask, super::same_wide, super::decimal16x4::floats, super::decimal16x4::times
+    avx2_mask, super::same_wide, super::column::floats, super::decimal16x4::times
 );
 
 // What both kernels share is inlined into their `target_feature` functions, and only there do its intrinsics get the
