@@ -1,11 +1,11 @@
-//! Digits16x4 numbers of at most 16 bytes, without sign or exponent, in 256-bit registers: two in each.
+//! Four numbers of at most 16 bytes, without sign or exponent, in 256-bit registers: two in each.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::super::fallback;
-use super::number::{POINT, wholes};
+use super::number::POINT;
 
 /// Most bytes.
 const LONGEST: i32 = 16;
@@ -121,7 +121,18 @@ pub(super) fn fits(lengths: __m256i) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(fits)) as u8
 }
 
-/// Digits16x4 numbers that were read as digits.
+/// The values of four mantissas of 16 digits, in order.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn wholes(even: __m256i, odd: __m256i) -> __m256i {
+    let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
+    let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
+    let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
+    let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
+    _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
+}
+
+/// Four numbers that were read as digits.
 pub(super) struct Digits16x4 {
     /// The digits of numbers 0 and 2, and of 1 and 3.
     even: __m256i,
@@ -135,7 +146,7 @@ pub(super) struct Digits16x4 {
 /// The digits of four numbers.
 ///
 /// # Safety
-/// Digits16x4 ends, 16 bytes before each are readable; the processor has AVX2.
+/// Four ends, 16 bytes before each are readable; the processor has AVX2.
 #[inline(always)] // it has two callers
 pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -> Digits16x4 {
     // SAFETY: the caller's.
@@ -196,7 +207,7 @@ pub(super) unsafe fn lengths(befores: *const u32, skip: u32, ends: *const u32) -
     }
 }
 
-/// Digits16x4 integers, and which of them are something else.
+/// Four integers, and which of them are something else.
 ///
 /// # Safety
 /// As for [`four`]; four of each.

@@ -4,8 +4,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::super::decimal::{Decimal31, NO_DOT, SLIDE, Scale};
-use super::decimal16x4::{doubles, fits, four};
-use super::number::wholes;
+use super::decimal16x4::{doubles, fits, four, wholes};
 
 /// Most numbers that are separated at once.
 pub(super) const BLOCK: usize = 128;
@@ -165,9 +164,10 @@ unsafe fn fours(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>])
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn twos(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) -> bool {
     let mut rounds = [const { MaybeUninit::<([u64; 4], [Scale; 2])>::uninit() }; ROOM / 2];
+    let rounds = &mut rounds[..tokens.count.div_ceil(2)];
     // SAFETY: two of them or a repetition; what is read of `rounds` was written before; and the caller's.
     unsafe {
-        for (pair, round) in rounds.iter_mut().enumerate().take(tokens.count.div_ceil(2)) {
+        for (pair, round) in rounds.iter_mut().enumerate() {
             let (one, first) = digits(bytes, tokens, 2 * pair);
             let (two, second) = digits(bytes, tokens, 2 * pair + 1);
             let nine = _mm256_set1_epi8(9);
@@ -177,18 +177,16 @@ unsafe fn twos(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) 
             _mm256_storeu_si256(values.as_mut_ptr().cast(), wholes(one, two));
             round.write((values, scales));
         }
-        for (pair, round) in rounds.iter().enumerate().take(tokens.count.div_ceil(2)) {
+        for (pair, round) in rounds.iter().enumerate() {
             let ([upper, upper_2, lower, lower_2], [scale, scale_2]) = *round.assume_init_ref();
             for (lane, value) in [scale.double(upper, lower), scale_2.double(upper_2, lower_2)].into_iter().enumerate()
             {
                 let (end, length, place) = tokens.get(2 * pair + lane);
                 let value = match value {
-                    Some(value) => value,
-                    None => match super::float(bytes, end.wrapping_sub(length), end) {
-                        Some(value) => value,
-                        None => return false,
-                    },
+                    Some(value) => Some(value),
+                    None => super::float(bytes, end.wrapping_sub(length), end),
                 };
+                let Some(value) = value else { return false };
                 out.get_unchecked_mut(place).write(value);
             }
         }

@@ -134,17 +134,6 @@ unsafe fn twice_sixteen(end: *const u8, length: u32) -> Option<Digits> {
     }
 }
 
-/// The values of four mantissas of 16 digits, in order.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn wholes(even: __m256i, odd: __m256i) -> __m256i {
-    let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
-    let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
-    let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
-    let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
-    _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
-}
-
 /// A dot where digits are 0 to 9.
 pub(super) const POINT: i8 = b'.'.wrapping_sub(b'0') as i8;
 
