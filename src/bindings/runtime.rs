@@ -5,14 +5,15 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::{AbortHandle, JoinHandle};
 
@@ -22,6 +23,9 @@ use crate::client::log::{LogRecord, listening};
 
 /// How often a blocked call checks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+/// How long a small call looks for its answer before it sleeps. That of a service on this machine is there by then, and finds a
+/// processor awake; longer ones lose by it what a sleep and a wake cost.
+const AWAKE: Duration = Duration::from_micros(200);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 /// How long small calls are driven on after one that was given up: what it leaves to do is done by then.
@@ -292,6 +296,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     };
     let (mut to_start, mut started) = (Some(task), None);
     let mut end = Some(end);
+    let awake = Instant::now() + AWAKE;
     loop {
         let received = py.detach(|| {
             let received = process.caller().block_on(async {
@@ -299,7 +304,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
                     // Within the runtime: from outside it would have to be woken.
                     started = Some(AbortOnDrop::new(process, tokio::spawn(task)));
                 }
-                tokio::time::timeout(SIGNAL_CHECK, receiver.recv()).await
+                tokio::time::timeout(SIGNAL_CHECK, heard(&mut receiver, awake)).await
             });
             if !matches!(received, Ok(Some(CallEvent::Done)))
                 && let Some(end) = end.take()
@@ -312,6 +317,17 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
             return Ok(());
         }
     }
+}
+
+/// The next event, awaited without sleep until `awake`; `None` when nobody will send any more.
+async fn heard(receiver: &mut UnboundedReceiver<CallEvent>, awake: Instant) -> Option<CallEvent> {
+    while Instant::now() < awake {
+        match receiver.try_recv() {
+            Err(TryRecvError::Empty) => tokio::task::yield_now().await,
+            outcome => return outcome.ok(),
+        }
+    }
+    receiver.recv().await
 }
 
 /// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.

@@ -40,6 +40,8 @@ pub(super) struct Transport {
     /// progress only while the runtime that opened it runs.
     local: OnceLock<reqwest::Client>,
     base: String,
+    /// The base URL again, for the HTTP library.
+    parsed_base: Url,
     key_name: HeaderName,
     key: HeaderValue,
     /// The dialect, if any name differs from the specification's.
@@ -134,6 +136,7 @@ impl Transport {
             http,
             local: OnceLock::new(),
             base,
+            parsed_base: url,
             key_name,
             key,
             dialect,
@@ -176,6 +179,16 @@ impl Transport {
         format!("{}{path}{mark}{query}", self.base)
     }
 
+    /// A full URL for the HTTP library. Scheme, host and port were checked with the base: what follows them is parsed.
+    fn parsed(&self, url: &str) -> Url {
+        let mut parsed = self.parsed_base.clone();
+        let after_host = &url[parsed.as_str().len() - parsed.path().len()..];
+        let (path, query) = after_host.split_once('?').map_or((after_host, None), |(path, query)| (path, Some(query)));
+        parsed.set_path(path);
+        parsed.set_query(query);
+        parsed
+    }
+
     /// The service's published names, if they differ from the specification's.
     pub(super) fn dialect(&self) -> Option<&Arc<Dialect>> {
         self.dialect.as_ref()
@@ -215,7 +228,7 @@ impl Transport {
     /// Sends one GET and reads its full body; that of a 200 goes to `reading` as it arrives.
     pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
         let pool = self.pool().map_err(|error| broken(&error))?;
-        let request = pool.get(url).header(self.key_name.clone(), self.key.clone());
+        let request = pool.get(self.parsed(url)).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
         let mut response = request.send().await.map_err(|error| broken(&error))?;
         let status = response.status().as_u16();
@@ -350,5 +363,18 @@ mod tests {
         assert_eq!(budget_headers(&headers), BudgetHeaders::default());
         headers.insert(LIMIT_HEADER, HeaderValue::from_static("99999999999"));
         assert_eq!(budget_headers(&headers).limit, Some(u32::MAX));
+    }
+
+    #[test]
+    fn what_follows_the_host_is_parsed_as_all_of_a_url_would_be() {
+        for base in ["http://127.0.0.1:8080", "https://Host/", "http://host:80/a/prefix/", "http://[::1]:1/ü//"] {
+            let transport = Transport::new(&Config::new("key", base)).unwrap();
+            for (path, query) in
+                [("/v1/points", ""), ("/v1/points", "type=A&x=%C3%BC ü'?/#"), ("/v1/ü/b%2Fc/", "a"), ("//b", "")]
+            {
+                let url = transport.url(path, &query.replace('#', "%23"));
+                assert_eq!(transport.parsed(&url), Url::parse(&url).unwrap(), "{url}");
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ import os
 import signal
 import textwrap
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -286,6 +287,14 @@ def test_small_calls_of_many_threads_do_not_wait_for_each_other():
         slow.close()
         held.join(60)
         assert outcomes == ["failed"]
+
+
+def test_a_small_call_that_waits_leaves_the_processor_to_others():
+    with Connections(silent=True) as server, server.client(timeout=1) as client:
+        before = time.process_time()
+        with pytest.raises(mp.TransportError, match="timeout"):
+            ask(client)
+        assert time.process_time() - before < 0.5, "it only looks for its answer at first, then it sleeps"
 
 
 def test_a_client_is_used_by_small_and_large_calls_in_turn():

@@ -160,7 +160,7 @@ def test_the_source_distribution_holds_what_a_build_needs():
     assert all(name.startswith(top) for name in names)
     held = {name.removeprefix(top) for name in names}
     single = {"Cargo.toml", "Cargo.lock", "pyproject.toml", "PKG-INFO", "README.md", "CHANGELOG.md"}
-    single |= set(PROJECT["license-files"])
+    single |= {".cargo/config.toml", *PROJECT["license-files"]}
     rust = {one.relative_to(ROOT).as_posix() for one in (ROOT / "src").rglob("*") if one.is_file()}
     assert held == single | rust | {f"python/{name}" for name in sources()}
 
