@@ -120,7 +120,7 @@ def _framed(made: Any) -> Any:
     if isinstance(frame, pandas.Series):
         frame = frame.to_frame(frame.name if frame.name is not None else "value")
     if not isinstance(frame, pandas.DataFrame):
-        raise InvalidRequest(f"function: it returned a {type(made).__name__}; return a frame or series indexed by time")
+        raise InvalidRequest(f"function: it returned {type(made).__name__}; return a frame or series indexed by time")
     if not isinstance(frame.index, pandas.DatetimeIndex):
         times = frame.select_dtypes(["datetime", "datetimetz"]).columns
         if not len(times):

@@ -262,6 +262,8 @@ def test_a_misspelt_argument_is_refused_with_the_call_that_was_made(tmp_path):
             client.plan("candles", *MARKET, "1h", "surplus")
         with pytest.raises(TypeError, match=r"^points\(\) missing 1 required positional argument: 'type'"):
             client.points()
+        with pytest.raises(TypeError, match=r"^trader_profile\(\) missing 1 required positional argument"):
+            client.trader_profile()
 
 
 def test_settings_of_a_client_are_known_as_such():

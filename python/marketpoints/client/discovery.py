@@ -142,9 +142,9 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
     @checked_keywords(ListFilters)
     def block_sizes(self, **filters: "Unpack[ListFilters]") -> SizesAnswer:
-        """Recommended heights of a heatmap's price block in USD (``/v1/block-sizes``), the 4K size.
+        """Recommended heights of a heatmap's price block in the market's quote (``/v1/block-sizes``).
 
-        HD is 5 times that; ``[0.0]`` where the service has no data.
+        For pictures of 4K; those of HD take five times as much. ``[0.0]`` where the service has no data.
 
         Filters and errors as in :meth:`coins`.
         """

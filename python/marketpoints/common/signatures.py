@@ -58,6 +58,8 @@ def hinted_keywords(method: Method) -> Method:
 
     Python does the latter by itself since 3.13.
     """
+    if method.__name__ != "__init__":
+        method.__qualname__ = method.__name__  # as above
     parameters = inspect.signature(method).parameters.values()
     return _checking(method, {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL})
 
