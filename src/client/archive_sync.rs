@@ -272,7 +272,8 @@ pub fn read_archive(
         series
     };
     // An empty archive belongs to no service yet: what it lacks does not depend on the service.
-    let key = key(&archive.source()?.unwrap_or_default(), request)?;
+    let source = archive.source()?;
+    let key = key(source.as_deref().unwrap_or_default(), request)?;
     let as_of = as_of.map(UnixNanos::micros);
     let asked = match as_of {
         None => archive.asked(&key),
@@ -287,7 +288,12 @@ pub fn read_archive(
             (Some(moment), window) if !archive.asked(&key)?.is_empty() => {
                 Err(archive.nothing_known(&key, window, moment)?.into())
             }
-            (_, window) => Err(ArchiveFault::NotAsked { what: key.label(), missing: Vec::from_iter(window) }.into()),
+            (_, window) => {
+                // Maybe of a misspelt name.
+                let empty = || format!("{} (the archive {} is empty)", key.label(), archive.path().display());
+                let what = source.as_ref().map_or_else(empty, |_| key.label());
+                Err(ArchiveFault::NotAsked { what, missing: Vec::from_iter(window) }.into())
+            }
         };
     };
     let window = request.window_within(Window { from: first.from, to: last.to });

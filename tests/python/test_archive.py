@@ -328,6 +328,19 @@ def test_history_walls_hold_for_what_is_asked_and_not_for_what_is_there(service,
         assert content(free.candles(*MARKET, **old)) == content(client.candles(*MARKET, **old))
 
 
+def test_an_archive_without_anything_says_so_by_its_name(client, tmp_path):
+    misspelt, query = mp.Archive(tmp_path / "misspelt"), ("candles", *MARKET)
+    for window in ({}, {"start": END - DAY, "end": END}):
+        with pytest.raises(mp.NotArchivedError) as caught:
+            misspelt.read(*query, **window)
+        assert f"(the archive {tmp_path / 'misspelt'} is empty)" in str(caught.value)
+    archive = mp.Archive(tmp_path / "archive")
+    archive.sync(client, *query, start=END - DAY, end=END)
+    with pytest.raises(mp.NotArchivedError) as caught:
+        archive.read("funding_rate", *MARKET)
+    assert "is empty" not in str(caught.value)
+
+
 def test_an_archive_answers_without_a_service(demo, tmp_path):
     with demo.client("unlimited") as client:
         mp.Archive(tmp_path).sync(client, "candles", *MARKET, start=END - DAY, end=END)
