@@ -2,9 +2,9 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
@@ -40,6 +40,7 @@ pub(super) struct Process {
     runtime: Mutex<Option<Runtime>>,
     /// For small blocking calls: it has no thread and moves only while a caller waits, on the caller's thread.
     caller: Option<Runtime>,
+    small_calls: AtomicUsize,
     pub(super) registry: Registry,
 }
 
@@ -47,8 +48,8 @@ pub(super) struct Process {
 /// one forks.
 static PROCESS: Mutex<Option<Arc<Process>>> = Mutex::new(None);
 
-/// Whether the interpreter is shutting down.
-static ENDED: AtomicBool = AtomicBool::new(false);
+/// The thread in which the interpreter ends.
+static ENDING: OnceLock<ThreadId> = OnceLock::new();
 
 impl Process {
     /// This process's threads, started at the first call. A forked child gets its own.
@@ -64,6 +65,7 @@ impl Process {
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
             caller: Some(Builder::new_current_thread().enable_all().build()?),
+            small_calls: AtomicUsize::new(0),
             registry: Registry::default(),
         });
         *slot = Some(Arc::clone(&process));
@@ -157,7 +159,7 @@ impl Drop for Process {
 
 /// Ends the threads at interpreter exit; waits a moment for calls in flight.
 pub(super) fn shutdown(py: Python<'_>) {
-    ENDED.store(true, Ordering::SeqCst);
+    let _ = ENDING.set(thread::current().id()); // a second end is of the same thread
     let process = PROCESS.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).take();
     if let Some(runtime) = process.filter(|process| process.is_own()).and_then(|process| process.take_runtime()) {
         py.detach(|| runtime.shutdown_timeout(EXIT_GRACE));
@@ -176,6 +178,26 @@ enum Silence {
     Pause,
     /// Nobody will send any more.
     Gone,
+}
+
+/// One of the small calls under way.
+struct SmallCall<'a>(&'a AtomicUsize);
+
+impl<'a> SmallCall<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+
+    fn is_alone(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Drop for SmallCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A task of a blocked call, which ends with it. In a forked child the task is the parent's, and so are its connections.
@@ -243,22 +265,28 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
     let _task = AbortOnDrop::new(process, task);
     let receiver = Mutex::new(receiver);
     loop {
-        let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_CHECK));
+        let received = py.detach(|| {
+            let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_CHECK);
+            stay_at_exit();
+            received
+        });
         let received = received.map_err(|silence| match silence {
             mpsc::RecvTimeoutError::Timeout => Silence::Pause,
             mpsc::RecvTimeoutError::Disconnected => Silence::Gone,
         });
-        if matches!(received, Err(Silence::Gone)) {
-            // At the interpreter's exit only daemon threads still wait. An error would end in a traceback that they write
-            // while the interpreter goes; as with Python's own blocking calls they just stay.
-            py.detach(|| {
-                while ENDED.load(Ordering::SeqCst) {
-                    thread::park();
-                }
-            });
-        }
         if process.is_done(py, received)? {
             return Ok(());
+        }
+    }
+}
+
+/// At the interpreter's exit only daemon threads still wait. As in Python's own blocking calls they just stay: an error would end in a
+/// traceback that they write while the interpreter goes, and Python ends a thread that comes back to it then by unwinding its stack,
+/// which crashes where the engine was linked with an unwinder of its own, as in wheels.
+fn stay_at_exit() {
+    if ENDING.get().is_some_and(|ending| *ending != thread::current().id()) {
+        loop {
+            thread::park();
         }
     }
 }
@@ -296,7 +324,7 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     };
     let (mut to_start, mut started) = (Some(task), None);
     let mut end = Some(end);
-    let awake = Instant::now() + AWAKE;
+    let (call, awake) = (SmallCall::new(&process.small_calls), Instant::now() + AWAKE);
     loop {
         let received = py.detach(|| {
             let received = process.caller().block_on(async {
@@ -304,13 +332,14 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
                     // Within the runtime: from outside it would have to be woken.
                     started = Some(AbortOnDrop::new(process, tokio::spawn(task)));
                 }
-                tokio::time::timeout(SIGNAL_CHECK, heard(&mut receiver, awake)).await
+                tokio::time::timeout(SIGNAL_CHECK, heard(&mut receiver, &call, awake)).await
             });
             if !matches!(received, Ok(Some(CallEvent::Done)))
                 && let Some(end) = end.take()
             {
                 process.drive_until(end);
             }
+            stay_at_exit();
             received.map_or(Err(Silence::Pause), |received| received.ok_or(Silence::Gone))
         });
         if process.is_done(py, received)? {
@@ -319,9 +348,9 @@ fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyR
     }
 }
 
-/// The next event, awaited without sleep until `awake`; `None` when nobody will send any more.
-async fn heard(receiver: &mut UnboundedReceiver<CallEvent>, awake: Instant) -> Option<CallEvent> {
-    while Instant::now() < awake {
+/// The next event, awaited without sleep until `awake` while no other call needs a processor; `None` when nobody will send any more.
+async fn heard(receiver: &mut UnboundedReceiver<CallEvent>, call: &SmallCall<'_>, awake: Instant) -> Option<CallEvent> {
+    while call.is_alone() && Instant::now() < awake {
         match receiver.try_recv() {
             Err(TryRecvError::Empty) => tokio::task::yield_now().await,
             outcome => return outcome.ok(),
