@@ -45,6 +45,8 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
         (ErrorKind::Server, "the service redirected".to_owned())
     } else if error.is_connect() {
         (ErrorKind::Transport, format!("no connection to the service{origin}"))
+    } else if error.is_builder() {
+        (ErrorKind::InvalidRequest, "no request can have this URL; the longest has 65,534 bytes".to_owned())
     } else {
         (ErrorKind::Transport, "the connection broke before the answer was complete".to_owned())
     };
@@ -64,7 +66,8 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     };
     let mut error_out = ClientError::new(kind, format!("{what}: {causes}{hint}"));
     error_out.status = error.status().map(|status| status.as_u16());
-    TransportError { not_sent: error.is_connect() || never_sent(error), error: error_out, for_good: certificate }
+    let not_sent = error.is_connect() || error.is_builder() || never_sent(error);
+    TransportError { not_sent, error: error_out, for_good: certificate || error.is_builder() }
 }
 
 /// Whether the connection ended before the request was written to it, such as a pooled one that was closed.

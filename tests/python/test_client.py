@@ -332,6 +332,15 @@ def test_a_refused_request_is_not_counted_as_used():
         assert client.budget.used == client.usage().used == 1
 
 
+def test_a_url_that_no_request_can_have_is_refused_before_it_costs(service):
+    with service.client("advanced", budget="process") as client:
+        assert len(client.candles(*MARKET, "1h", period=3600)) == 1
+        before = client.usage().used
+        with pytest.raises(mp.InvalidRequest, match="the longest has 65,534 bytes"):
+            client.candles(*MARKET, "1h", period=3600, extra={"z": "x" * 70_000})
+        assert client.usage().used == before == client.budget.used
+
+
 def test_unlimited_is_no_tier_but_a_key_without_one(monkeypatch):
     monkeypatch.setenv("MARKETPOINTS_TIER", "unlimited")
     with mp.LocalService(now=ANOTHER_DAY) as service:
