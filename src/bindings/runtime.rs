@@ -122,6 +122,9 @@ impl Process {
         task: BoxedTask,
         on_record: impl Fn(LogRecord) + Send + Sync + 'static,
     ) -> PyResult<impl Future<Output = ()> + Send + 'static> {
+        if ends_elsewhere() {
+            py.detach(stay_at_exit); // before the logger's Python is on this thread's stack
+        }
         let listener = log::listener(py, on_record)?;
         self.check_own()?;
         Ok(listening(listener, task))
@@ -284,11 +287,14 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
 /// traceback that they write while the interpreter goes, and Python ends a thread that comes back to it then by unwinding its stack,
 /// which crashes where the engine was linked with an unwinder of its own, as in wheels.
 fn stay_at_exit() {
-    if ENDING.get().is_some_and(|ending| *ending != thread::current().id()) {
-        loop {
-            thread::park();
-        }
+    while ends_elsewhere() {
+        thread::park();
     }
+}
+
+/// Whether the interpreter ends, in another thread than this one.
+fn ends_elsewhere() -> bool {
+    ENDING.get().is_some_and(|ending| *ending != thread::current().id())
 }
 
 /// As [`wait`], on the caller's own thread: no other thread is woken on the way, which is most of what a small answer takes.
