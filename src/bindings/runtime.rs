@@ -24,7 +24,7 @@ use crate::client::log::{LogRecord, listening};
 /// How often a blocked call checks for Ctrl-C.
 const SIGNAL_CHECK: Duration = Duration::from_millis(50);
 /// How long a small call looks for its answer before it sleeps. That of a service on this machine is there by then, and finds a
-/// processor awake; longer ones lose by it what a sleep and a wake cost.
+/// processor awake; one that takes longer costs so much of a processor's time.
 const AWAKE: Duration = Duration::from_micros(200);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);

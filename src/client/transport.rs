@@ -39,9 +39,7 @@ pub(super) struct Transport {
     /// Connection pool of calls on current-thread runtimes, created at first use. It is separate because a connection makes
     /// progress only while the runtime that opened it runs.
     local: OnceLock<reqwest::Client>,
-    base: String,
-    /// The base URL again, for the HTTP library.
-    parsed_base: Url,
+    base_url: Url,
     key_name: HeaderName,
     key: HeaderValue,
     /// The dialect, if any name differs from the specification's.
@@ -130,13 +128,11 @@ impl Transport {
         let url = base_url(&config.base_url)?;
         let way = ConnectionSettings::new(config, &url)?;
         let http = way.pool(config.timeout).map_err(|error| unusable(&error))?;
-        let base = url.as_str().trim_end_matches('/').to_owned();
         let (timeout, read_timeout, max_body) = (config.timeout, config.read_timeout, config.max_body);
         Ok(Self {
             http,
             local: OnceLock::new(),
-            base,
-            parsed_base: url,
+            base_url: url,
             key_name,
             key,
             dialect,
@@ -163,7 +159,7 @@ impl Transport {
 
     /// Base URL without a trailing slash.
     pub(super) fn base(&self) -> &str {
-        &self.base
+        self.base_url.as_str().trim_end_matches('/')
     }
 
     /// The full URL of a path and query, translated to the service's published names.
@@ -176,12 +172,12 @@ impl Transport {
 
     fn published_url(&self, path: &str, query: &str) -> String {
         let mark = if query.is_empty() { "" } else { "?" };
-        format!("{}{path}{mark}{query}", self.base)
+        format!("{}{path}{mark}{query}", self.base())
     }
 
     /// A full URL for the HTTP library. Scheme, host and port were checked with the base: what follows them is parsed.
     fn parsed(&self, url: &str) -> Url {
-        let mut parsed = self.parsed_base.clone();
+        let mut parsed = self.base_url.clone();
         let after_host = &url[parsed.as_str().len() - parsed.path().len()..];
         let (path, query) = after_host.split_once('?').map_or((after_host, None), |(path, query)| (path, Some(query)));
         parsed.set_path(path);

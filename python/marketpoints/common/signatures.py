@@ -40,7 +40,6 @@ def checked_keywords(arguments: type) -> Callable[[Method], Method]:
     ]
 
     def decorate(method: Method) -> Method:
-        method.__qualname__ = method.__name__  # Python's own TypeErrors would name the class too
         signature = inspect.signature(method)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         positional = [one for one in own if one.kind is not keyword_only]
@@ -58,18 +57,19 @@ def hinted_keywords(method: Method) -> Method:
 
     Python does the latter by itself since 3.13.
     """
-    if method.__name__ != "__init__":
-        method.__qualname__ = method.__name__  # as above
     parameters = inspect.signature(method).parameters.values()
     return _checking(method, {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL})
 
 
 def _checking(method: Method, known: set[str]) -> Method:
+    made = method.__name__ == "__init__"  # maybe that of a base class, which nobody types
+    if not made:
+        method.__qualname__ = method.__name__  # Python's own TypeErrors would name the class too
+
     @functools.wraps(method)
     def checked(*given: Any, **keywords: Any) -> Any:
         for name in keywords:
             if name not in known:
-                made = method.__name__ == "__init__"  # maybe that of a base class, which nobody types
                 raise unknown(type(given[0]).__name__ if made else method.__name__, name, known - {"self"})
         return method(*given, **keywords)
 
