@@ -176,7 +176,7 @@ def test_what_proves_nothing_is_refused(service):
         assert_no_lookahead(candles, service, [])
     with pytest.raises(mp.InvalidRequest, match="after the end of the history"):
         assert_no_lookahead(candles, service, ["2026-07-01"])
-    with pytest.raises(mp.InvalidRequest, match="returned a int"):
+    with pytest.raises(mp.InvalidRequest, match="it returned int; return a frame"):
         assert_no_lookahead(lambda client: 5, service, TIMES)
     with pytest.raises(mp.InvalidRequest, match="has no times"):
         assert_no_lookahead(lambda client: pd.DataFrame({"a": [1]}), service, TIMES)
