@@ -95,9 +95,10 @@ test-wheel: $(VENV)/.dev .venv-wheels/.ready ## Build a wheel and a source distr
 	$(WHEELS)/python tests/wheel/environments.py target/wheels/fast $(WHEEL_PYTHONS)
 
 # Rust's library for the other processor must be there (tests/arm/rustc finds it). Linked by zig, whose C library is as old as
-# the target says. C (zstd) is compiled by this machine's own compiler for its own kind: archives are read an eighth slower with
-# that of zig. Each wheel is built from the source distribution, which proves that complete. Its files have the time of no build:
-# cargo would take the engine of an earlier one for theirs, so that is removed first.
+# the target says, but with the unwinder of the system: Python before 3.14 ends daemon threads by unwinding the C library's way,
+# through the engine too, and zig's own would not know how. C (zstd) is compiled by this machine's own compiler for its own kind:
+# archives are read an eighth slower with that of zig. Each wheel is built from the source distribution, which proves that complete.
+# Its files have the time of no build: cargo would take the engine of an earlier one for theirs, so that is removed first.
 WHEEL_MACHINES ?= x86_64 aarch64
 wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 64-bit x86 and ARM, into target/wheels/, and test them
 	@command -v advzip >/dev/null || { echo 'no advzip, which compresses wheels: as root on Debian: apt-get install advancecomp' >&2; exit 1; }
@@ -105,10 +106,12 @@ wheels: .venv-wheels/.ready ## Build the wheels that are shipped, for Linux on 6
 	$(WHEELS)/python -m pip install --quiet 'maturin[zig]>=1.10,<2'
 	set -e; for machine in $(WHEEL_MACHINES); do \
 	  rustc=$$(tests/arm/rustc $$machine-unknown-linux-gnu); \
-	  if [ $$machine = $$(uname -m) ]; then export CC_$${machine}_unknown_linux_gnu=cc; fi; \
+	  gcc=$$machine-linux-gnu-gcc; \
+	  if [ $$machine = $$(uname -m) ]; then gcc=cc; export CC_$${machine}_unknown_linux_gnu=cc; fi; \
+	  unwinder=$$($$gcc -print-file-name=libgcc_s.so.1); \
 	  cargo clean --quiet --locked --package marketpoints --profile shipped --target $$machine-unknown-linux-gnu --target-dir target/shipped; \
 	  RUSTC=$$rustc PATH="$(CURDIR)/$(WHEELS):$$PATH" $(WHEELS)/maturin build --profile shipped --locked --sdist --zig --compatibility manylinux_2_17 --compression-level 9 \
-	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE); \
+	    --target $$machine-unknown-linux-gnu --target-dir target/shipped --out target/wheels $(SMALL_CODE) -Clink-arg=$$unwinder; \
 	done
 	advzip --recompress --shrink-extra --keep-file-time --quiet target/wheels/*.whl
 	MARKETPOINTS_WHEELS=target/wheels $(WHEELS)/python -m pytest --quiet -c tests/wheel/pytest.ini tests/wheel/test_contents.py tests/wheel/test_registers.py

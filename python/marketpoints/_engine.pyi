@@ -49,6 +49,7 @@ __all__ = [
     "latest_values",
     "length_seconds",
     "level_extent",
+    "load_numpy",
     "openapi",
     "points_parameters",
     "raster",
@@ -907,6 +908,9 @@ def spelled_argument(name: str, value: str | None = None) -> str:
 
 def spelled_setting(argument: str, variable: str) -> str:
     """How messages name a setting that also a variable of the environment gives: ``api_key= or KEY``, or ``KEY``."""
+
+def load_numpy() -> None:
+    """Imports NumPy, once, undisturbed by signals; an `ImportError` says why there is none."""
 
 def shutdown() -> None:
     """Ends the engine's threads at interpreter exit; calls in flight are dropped."""

@@ -18,17 +18,6 @@ pub(super) fn as_times(values: Vec<i64>) -> Vec<Datetime<Nanoseconds>> {
     values.into_iter().map(Datetime::from).collect()
 }
 
-/// Imports NumPy, once: rust-numpy would do so at the first array, and panic if the import fails, as by Ctrl-C.
-pub(super) fn numpy_there(py: Python<'_>) -> PyResult<()> {
-    static THERE: PyOnceLock<()> = PyOnceLock::new();
-    let import = || {
-        // A Ctrl-C during the import would otherwise leave NumPy half imported.
-        py.check_signals()?;
-        py.import("numpy").map(drop)
-    };
-    THERE.get_or_try_init(py, import).map(drop)
-}
-
 /// Moves values into a read-only array, without a copy.
 pub(super) fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Py<PyAny>> {
     let array = values.into_pyarray(py);

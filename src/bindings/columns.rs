@@ -9,10 +9,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PySlice, PyString, PyTuple, PyType};
 
-use super::arrays::{
-    ArrayValues, array, arrays, make_read_only, numpy_there, viewed, viewed_offsets, viewed_times, whole,
-};
+use super::arrays::{ArrayValues, array, arrays, make_read_only, viewed, viewed_offsets, viewed_times, whole};
 use super::errors;
+use super::imports::load_numpy;
 use super::layout::Layout;
 use crate::columns::{Column, ColumnName, Series};
 use crate::decode::{is_settled, settled};
@@ -133,7 +132,7 @@ impl Columns {
 
     /// Converts series to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
-        numpy_there(py)?;
+        load_numpy(py)?;
         // Archived series are settled here; without the GIL, because every value of an unknown field is read.
         let series = if series.iter().all(is_settled) { series } else { py.detach(|| settled(series)) };
         // So many new objects would trigger the garbage collector again and again, each time for longer.

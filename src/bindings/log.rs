@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
 
+use super::imports::found_once;
 use crate::client::log::{Attempt, Listener, LogLevel, LogRecord};
 
 /// The Python module that logs them.
 fn module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module = MODULE.get_or_try_init(py, || py.import("marketpoints.common.logs").map(Bound::unbind))?;
-    Ok(module.bind(py))
+    found_once(py, &MODULE, || py.import("marketpoints.common.logs"))
 }
 
 /// A listener that passes a call's records to `tell`; `None` if the logger `marketpoints` would drop them all, so that

@@ -15,6 +15,7 @@ mod errors;
 mod failures;
 mod faults;
 mod functions;
+mod imports;
 mod layout;
 mod log;
 mod plan;
@@ -56,6 +57,8 @@ mod _engine {
         speak_of_options, spelled_argument, spelled_setting, table_text, tiers, to_grid, vocabulary, weight,
         write_table,
     };
+    #[pymodule_export]
+    use super::imports::load_numpy;
     #[pymodule_export]
     use super::layout::Layout;
     #[pymodule_export]

@@ -10,9 +10,10 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Map, Value};
 
-use super::arrays::{array, as_times, numpy_there};
+use super::arrays::{array, as_times};
 use super::errors;
 use super::failures::from_client;
+use super::imports::load_numpy;
 use super::records::object;
 use super::runtime::{Process, awaitable, wait};
 use super::times::moment;
@@ -226,7 +227,7 @@ impl EventStream {
 
     fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(Bound<'py, PyList>, bool)> {
         let own = self.own(py)?;
-        numpy_there(py)?; // first: events already taken would be lost
+        load_numpy(py)?; // first: events already taken would be lost
         let taken = own.take(most);
         let list = PyList::empty(py);
         for event in taken.events {

@@ -7,20 +7,22 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
 
 use super::errors;
+use super::imports::{found_once, load_numpy};
 use crate::client::Now;
 use crate::clock::{SECOND, UnixMicros, UnixNanos, UnixSecond, Window};
 
 /// A moment as NumPy's `datetime64[ns]`.
 pub(super) fn moment(py: Python<'_>, time: UnixNanos) -> PyResult<Bound<'_, PyAny>> {
     static DATETIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let datetime = DATETIME.import(py, "numpy", "datetime64")?;
+    load_numpy(py)?;
+    let datetime = found_once(py, &DATETIME, || py.import("numpy")?.getattr("datetime64"))?;
     datetime.call1((time.0, "ns"))
 }
 
 /// Windows of Unix seconds as a list of `marketpoints.Window`.
 pub(super) fn windows<'py>(py: Python<'py>, windows: &[Window]) -> PyResult<Bound<'py, PyList>> {
     static WINDOW: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let class = WINDOW.import(py, "marketpoints.identity", "Window")?;
+    let class = found_once(py, &WINDOW, || py.import("marketpoints.identity")?.getattr("Window"))?;
     let list = PyList::empty(py);
     for window in windows {
         let edge = |seconds: i64| moment(py, UnixSecond(seconds).nanos());

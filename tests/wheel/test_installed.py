@@ -52,6 +52,36 @@ def test_it_is_the_installed_package():
     assert mp.__version__ == metadata.version("marketpoints")
 
 
+#: Daemon threads are in the midst of small and of large calls when the interpreter ends.
+AT_EXIT = f"""
+import threading
+import marketpoints as mp
+
+service = mp.LocalService(now={NOW!r}).__enter__()
+client = service.client("unlimited", check_symbols=False, budget="process")
+calls = [lambda: client.candles(*{MARKET!r}, "1m", period=3600), client.usage] * 2
+busy = threading.Barrier(len(calls) + 1)
+
+def ask(call):
+    call()
+    busy.wait(60)
+    while True:
+        call()
+
+for call in calls:
+    threading.Thread(target=ask, args=(call,), daemon=True).start()
+busy.wait(60)
+"""
+
+
+def test_the_interpreter_ends_while_daemon_threads_use_a_client():
+    for _ in range(8):  # with an unwinder of the engine's own one of three crashed
+        done = subprocess.run(
+            [*RUNNER, sys.executable, "-c", AT_EXIT], capture_output=True, text=True, timeout=240, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_everything_public_is_there():
     assert [name for name in mp.__all__ if not hasattr(mp, name)] == []
     assert resources.files("marketpoints").joinpath("py.typed").is_file()

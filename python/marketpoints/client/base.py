@@ -198,8 +198,7 @@ class Connection(EngineCaller):
 
     def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Provenance, float]:
         """The engine's client, and a query's window at this moment of its clock."""
-        import numpy  # noqa: F401 - an answer needs it; loaded in between, its time would count as a request's
-
+        _engine.load_numpy()  # an answer needs it; loaded in between, its time would count as a request's
         live = self._live
         now = live.now()
         return live, Provenance(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
