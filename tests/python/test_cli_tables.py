@@ -52,6 +52,23 @@ def test_the_screen_shows_what_was_meant_and_a_file_the_sum():
     assert "0.30000000000000004,3278.1367999999998" in text.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([84_463.0, 84_684.9, -0.25], ["84463.00", "84684.90", "-0.25"]),
+        ([84_463.0, 5.0], ["84463", "5"]),
+        ([0.5, None, 10.0], ["0.5", "nan", "10.0"]),
+        ([0.5, 4.955e-05], ["0.5", "4.955e-05"]),  # as many places as the smaller needs would be unreadable
+    ],
+)
+def test_the_points_of_a_columns_numbers_stand_below_each_other(values, shown):
+    series, out = candles([(1.0, 1.0, 1.0, 1.0, 1.0)] * len(values)), io.StringIO()
+    for point, value in zip(series["points"], values, strict=True):
+        point["Point"] |= {} if value is None else {"newer_field": value}
+    tables.show(mp.decode_points(body(series)), out)
+    assert [line.split()[-1] for line in out.getvalue().splitlines()[2:]] == shown
+
+
 def test_a_plan_tells_its_windows(cli, environment):
     own = environment | {"MARKETPOINTS_API_KEY": "", "MARKETPOINTS_BASE_URL": ""}
     # 250,000 minutes in requests of up to 100,000 (section 8.3), which begin where the others end.

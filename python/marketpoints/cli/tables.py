@@ -110,7 +110,7 @@ def show(answer: SeriesSet, out: TextIO) -> None:
         print(printable(f"# {series.id}{of}{', values in USD' if series.usd else ''}"), file=out)
         table = {name: values for name, values in _columns(series, labelled=False).items() if not _empty(values)}
         count, places = len(table["time"]), _printed_rows(len(table["time"]), out)
-        cells = [[_cell(values[place]) for place in places] for values in table.values()]
+        cells = [_cells(values, places) for values in table.values()]
         texts = {index for index, values in enumerate(table.values()) if isinstance(values, list)}
         header = ["time (UTC)" if name == "time" else name for name in table]
         lay_out(header, list(zip(*cells, strict=True)), out, left=texts, between=_between(count, places))
@@ -213,6 +213,20 @@ def _blank(name: str, table: dict[str, Any], tables: list[dict[str, Any]]) -> An
     if model.dtype.kind == "M":
         return np.full(rows, np.datetime64("NaT", "ns"))
     return np.full(rows, np.nan) if model.dtype.kind == "f" else np.zeros(rows, dtype=model.dtype)
+
+
+def _cells(values: Any, places: Sequence[int]) -> list[str]:
+    """Some values of a column; numbers have their points below each other, unless one of them has an exponent."""
+    cells = [_cell(values[place]) for place in places]
+    if isinstance(values, list) or values.dtype.kind != "f" or any("e" in cell for cell in cells):
+        return cells
+    decimals = max(len(cell.partition(".")[2]) for cell in cells)
+    finite = [cell[-1:].isdigit() for cell in cells]
+    return [
+        f"{whole}{'.' if decimals else ''}{digits:0<{decimals}}" if known else cell
+        for cell, known in zip(cells, finite, strict=True)
+        for whole, _, digits in [cell.partition(".")]
+    ]
 
 
 def _cell(value: Any) -> str:
