@@ -116,6 +116,7 @@ CALLS = {
         mp.InvalidRequest,
     ),
     "category": (lambda client: client.markets(category="spot"), mp.InvalidRequest),
+    "half a category": (lambda client: client.markets(category="PERP"), mp.InvalidRequest),
     "category of symbols": (
         lambda client: client.symbols(type="candles", category=["SPOT", "perpetuals"]),
         mp.InvalidRequest,
@@ -156,6 +157,7 @@ SAID = {
     "no markets": ("limit: 0 is not a number of rows",),
     "channel": ("block_size: missing", "a number above 0, such as 10"),
     "category": ("did you mean SPOT?",),
+    "half a category": ("did you mean PERPETUAL?",),
     "category of symbols": ("did you mean PERPETUAL?",),
     "block minutes": ("block_minutes=15 is not one of 5, 30, 60, 240",),
     "session": ("did you mean daily?",),
@@ -212,7 +214,7 @@ def test_a_text_that_cannot_be_sent_is_refused_by_its_arguments_name(client, nam
 def test_open_names_still_pass(client):
     client.plan("skew", "DERIBIT", "BTC_25", "1h", coin="BTC", tenor="SIX_M", period="1d")
     client.plan("tpo", *MARKET, "1h", period="1d", session="TPO_SESSION_LUNAR")
-    assert len(client.markets(category="WARRANT")) == 0
+    assert len(client.markets(category=["WARRANT", "OPTION_COMBO"])) == 0
 
 
 def test_a_refused_key_says_which_argument_it_is(demo):

@@ -20,7 +20,7 @@ __all__ = ["DiscoveryMethods"]
 
 #: The categories of the supplement, section 1.
 CATEGORIES = _engine.vocabulary()["category"]
-# Letters that a typo of one adds or leaves out.
+# Most letters that a typo of one adds.
 SLIP = 2
 MarketsAnswer = TypeVar("MarketsAnswer", covariant=True)
 NamesAnswer = TypeVar("NamesAnswer", covariant=True)
@@ -212,8 +212,8 @@ def _categories(category: Names) -> list[str]:
         if name in CATEGORIES:
             continue
         near = _engine.closest(name, CATEGORIES)
-        # A longer name that starts like a known one, such as OPTION_COMBO, may be new.
-        if near is not None and abs(len(name) - len(near)) <= SLIP:
+        # A longer name that starts like a known one, such as OPTION_COMBO, may be new; a shorter one is half of it.
+        if near is not None and len(name) <= len(near) + SLIP:
             raise InvalidRequest(f"category {name!r} is not known{did_you_mean(near)}")
     return given
 
