@@ -30,7 +30,9 @@ pub(super) fn found_once<'py, T>(
 /// Imports NumPy and its table of C functions, once. rust-numpy would do so at the first array, under a lock, and panic if that
 /// fails, as by Ctrl-C.
 ///
-/// In a thread of its own, where no handler of a signal runs: a Ctrl-C would leave NumPy half imported.
+/// In a thread of its own, where no handler of a signal runs: a Ctrl-C would leave NumPy half imported. A module of the user that
+/// calls the engine while it is imported gets NumPy itself first: the other thread would wait for that module if NumPy, or what it
+/// needs, imported one of its name.
 ///
 /// # Errors
 /// `ImportError` without a NumPy that works, or in a handler of a signal that came while this thread was importing it.
@@ -43,6 +45,9 @@ pub(super) fn load_numpy(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
     if is_half_imported(py)? {
         return Err(PyImportError::new_err("NumPy is not imported yet: a handler of a signal came while it was"));
+    }
+    if is_importing(py)? {
+        py.import("numpy")?;
     }
     let import = || Python::attach(import_numpy);
     let imported = py.detach(|| match thread::Builder::new().name("marketpoints".to_owned()).spawn(import) {
@@ -68,4 +73,19 @@ fn is_half_imported(py: Python<'_>) -> PyResult<bool> {
     }
     let spec = py.import("numpy")?.getattr(intern!(py, "__spec__"))?;
     Ok(spec.getattr(intern!(py, "_initializing")).is_ok_and(|initializing| initializing.is_truthy().unwrap_or(false)))
+}
+
+/// Whether this thread is in the midst of any import.
+fn is_importing(py: Python<'_>) -> PyResult<bool> {
+    let Ok(mut frame) = py.import("sys")?.getattr("_getframe")?.call0() else {
+        return Ok(false); // a thread of the engine, in which no Python code runs
+    };
+    while !frame.is_none() {
+        let file: String = frame.getattr("f_code")?.getattr("co_filename")?.extract()?;
+        if file.starts_with("<frozen importlib") {
+            return Ok(true);
+        }
+        frame = frame.getattr("f_back")?;
+    }
+    Ok(false)
 }

@@ -98,3 +98,24 @@ def test_in_the_midst_of_its_own_import_of_numpy_a_thread_gets_no_arrays():
             print(len(client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600).only))
     """
     assert run(code) == "NumPy is not imported yet: a handler of a signal came while it was\n60\n"
+
+
+def test_a_module_that_asks_while_it_is_imported_is_not_waited_for(tmp_path):
+    (tmp_path / "strategy.py").write_text("from __main__ import ask\n\nROWS = ask()\n", "utf-8")
+    code = f"""
+        import sys
+        import marketpoints as mp
+
+        class Finder:
+            def find_spec(self, name, path=None, target=None):
+                if name == "numpy.linalg":
+                    import strategy  # as NumPy does if the user's module has the name of one that it needs
+
+        sys.path.insert(0, {str(tmp_path)!r})
+        sys.meta_path.insert(0, Finder())
+        with mp.LocalService(now="2026-06-01T12:00") as service, service.client(check_symbols=False) as client:
+            ask = lambda: len(client.candles("BINANCE_FUTURES", "BTCUSDT", "1m", period=3600).only)
+            import strategy
+            print(strategy.ROWS)
+    """
+    assert run(code) == "60\n"
