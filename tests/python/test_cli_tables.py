@@ -69,6 +69,15 @@ def test_the_points_of_a_columns_numbers_stand_below_each_other(values, shown):
     assert [line.split()[-1] for line in out.getvalue().splitlines()[2:]] == shown
 
 
+def test_books_without_levels_are_a_table_without_rows():
+    point = {"timestamp": {"s": START}, "bids": [], "asks": []}
+    series = {"id": {"type": "BLOCK_BOOK_SNAPSHOT_AGG"}, "points": [{"Point": {"BlockBookSnapshot": point}}]}
+    answer, out = mp.decode_points(body(series)), io.StringIO()
+    assert len(answer.only) == 1
+    tables.show(answer, out)
+    assert [line.split() for line in out.getvalue().splitlines()[1:]] == [["time", "(UTC)", "price", "volume"]]
+
+
 def test_a_plan_tells_its_windows(cli, environment):
     own = environment | {"MARKETPOINTS_API_KEY": "", "MARKETPOINTS_BASE_URL": ""}
     # 250,000 minutes in requests of up to 100,000 (section 8.3), which begin where the others end.

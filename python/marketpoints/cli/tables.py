@@ -220,13 +220,13 @@ def _cells(values: Any, places: Sequence[int]) -> list[str]:
     cells = [_cell(values[place]) for place in places]
     if isinstance(values, list) or values.dtype.kind != "f" or any("e" in cell for cell in cells):
         return cells
-    decimals = max(len(cell.partition(".")[2]) for cell in cells)
-    finite = [cell[-1:].isdigit() for cell in cells]
-    return [
-        f"{whole}{'.' if decimals else ''}{digits:0<{decimals}}" if known else cell
-        for cell, known in zip(cells, finite, strict=True)
-        for whole, _, digits in [cell.partition(".")]
-    ]
+    decimals = max((len(cell.partition(".")[2]) for cell in cells), default=0)
+    if decimals:
+        for place, cell in enumerate(cells):
+            whole, _, digits = cell.partition(".")
+            if whole[-1:].isdigit():  # else there is no number
+                cells[place] = f"{whole}.{digits:0<{decimals}}"
+    return cells
 
 
 def _cell(value: Any) -> str:
