@@ -43,11 +43,8 @@ pub(super) fn load_numpy(py: Python<'_>) -> PyResult<()> {
         return Ok(());
     }
     py.check_signals()?;
-    if is_half_imported(py)? {
+    if is_importing(py)? && is_half_imported(&py.import("numpy")?) {
         return Err(PyImportError::new_err("NumPy is not imported yet: a handler of a signal came while it was"));
-    }
-    if is_importing(py)? {
-        py.import("numpy")?;
     }
     let import = || Python::attach(import_numpy);
     let imported = py.detach(|| match thread::Builder::new().name("marketpoints".to_owned()).spawn(import) {
@@ -65,14 +62,11 @@ fn import_numpy(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-/// Whether this thread is in the midst of importing NumPy: for another's end an import waits.
-fn is_half_imported(py: Python<'_>) -> PyResult<bool> {
-    let modules = py.import("sys")?.getattr(intern!(py, "modules"))?;
-    if !modules.contains("numpy")? {
-        return Ok(false);
-    }
-    let spec = py.import("numpy")?.getattr(intern!(py, "__spec__"))?;
-    Ok(spec.getattr(intern!(py, "_initializing")).is_ok_and(|initializing| initializing.is_truthy().unwrap_or(false)))
+/// Whether the import of a module is under way in this thread: an import waits for the end of another thread's.
+fn is_half_imported(module: &Bound<'_, PyModule>) -> bool {
+    let spec = module.getattr(intern!(module.py(), "__spec__"));
+    let initializing = spec.and_then(|spec| spec.getattr(intern!(module.py(), "_initializing"))?.is_truthy());
+    initializing.unwrap_or(false)
 }
 
 /// Whether this thread is in the midst of any import.

@@ -284,8 +284,8 @@ fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> 
 }
 
 /// At the interpreter's exit only daemon threads still wait. As in Python's own blocking calls they just stay: an error would end in a
-/// traceback that they write while the interpreter goes, and Python ends a thread that comes back to it then by unwinding its stack,
-/// which crashes where the engine was linked with an unwinder of its own, as in wheels.
+/// traceback that they write while the interpreter goes, and Python before 3.14 ends a thread that comes back to it then by unwinding
+/// its stack, which Rust does not promise to survive.
 fn stay_at_exit() {
     while ends_elsewhere() {
         thread::park();
