@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from _thread import interrupt_main
 
 import numpy as np
 import pytest
@@ -163,3 +164,17 @@ def test_ctrl_c_ends_it_and_the_next_start_goes_on(service, start, tmp_path):
         assert left < WEIGHT
         report = mp.Archive(tmp_path).sync_all(client, UNIVERSE)
         assert report and report.weight == left
+
+
+def test_an_interrupt_that_wakes_nobody_ends_it_too(service, tmp_path):
+    """One that comes just before a wait begins is marked, and the wait goes on: as here, where it is only marked."""
+
+    def progress(done, total):
+        service.faults.set(latency=3_600, path="/v1/points")
+        interrupt_main()
+
+    with service.client("unlimited", **PATIENT) as client:
+        with pytest.raises(KeyboardInterrupt):
+            mp.Archive(tmp_path).sync_all(client, UNIVERSE, progress=progress)
+        service.faults.clear()
+        assert mp.Archive(tmp_path).plan_all(client, UNIVERSE).weight < WEIGHT

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import log
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from ..records.pieces import PlannedSeries, Slice, SyncArguments, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
+from .threads import completed
 from .universe import Universe
 
 __all__ = ["PARALLEL", "planned_async", "planned_blocking"]
@@ -90,9 +92,8 @@ def planned_blocking(
             if not asks and name in ("usage", "look_up"):
                 return [None] * len(asked)
             if name == "look_up":
-                return list(
-                    pool.map(_returning_errors(lambda one: client._live.look_up(one[0], one[1], archive)), asked)
-                )
+                look_up = _returning_errors(lambda one: client._live.look_up(one[0], one[1], archive))
+                return [one.result() for one in completed(pool, [partial(look_up, one) for one in asked])]
             return getattr(client, name)(**asked)
 
         steps, answer = _steps(client, universe, archive), None

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..records.plan import Budget
 from ..records.universe import UniversePlan, UniverseReport, report_of
 from .planning import PARALLEL
 from .schedule import Schedule
+from .threads import completed
 
 __all__ = ["Run", "check_weight", "run_async", "run_blocking"]
 
@@ -175,10 +176,9 @@ def run_blocking(client: Client, plan: UniversePlan, archive: _engine.Archive, p
                     run.finished(piece, sync_piece(piece, client, archive, run.progress_of(piece)))
 
         with ThreadPoolExecutor(PARALLEL, "marketpoints-universe") as pool:
-            workers = [pool.submit(work) for _ in range(PARALLEL)]
             try:
-                wait(workers)
-            except BaseException as error:  # Ctrl-C comes to the main thread alone
+                workers = completed(pool, [work] * PARALLEL)
+            except BaseException as error:
                 run.end(error)
                 raise
         _raise(run, [one.exception() for one in workers])
