@@ -275,11 +275,12 @@ clean: ## Remove what was built, the virtual environment included
 	rm -rf target $(VENV) .venv-frameworks .venv-docs .venv-wheels demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/marketpoints/_engine*.so
 
+# Crates are downloaded meanwhile; where that fails, cargo says so when it compiles.
 $(VENV)/.venv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
 	  || { echo '$(PYTHON) is older than Python 3.10; name another one: make PYTHON=python3.11 …' >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.10,<2'
+	cargo fetch --quiet --locked & set -e; \
+	  $(PYTHON) -m venv $(VENV); $(BIN)/python -m pip install --quiet --upgrade pip 'maturin>=1.10,<2'; wait
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.venv $(ENGINE)
