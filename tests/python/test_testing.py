@@ -92,6 +92,31 @@ def test_a_client_is_asked_by_its_clock(service):
         assert len(candles(client)["close"])  # it is open, and its own clock runs on
 
 
+@pytest.mark.parametrize(
+    "method",
+    "side_candles liquidations funding_rate open_interest tpo skew implied_volatility token_supply".split(),
+)
+def test_values_of_each_type_are_joined_when_they_were_known(service, method):
+    """Buckets of four hours or a day beside hours: at each moment what the whole history holds for it was there."""
+    of_coin = {"coin": "BTC", "exchange": "DERIBIT", "symbol": "BTC_25", "tenor": "ONE_W", "interval": "4h"}
+    asked = {
+        "tpo": {"session": "daily", "interval": "1h"},
+        "skew": of_coin,
+        "implied_volatility": {**of_coin, "symbol": "BTC_ATM"},
+        "token_supply": {"coin": "BTC", "token_name": "Bitcoin", "interval": "1d"},
+    }.get(method, {"interval": "4h"})
+    if method in ("side_candles", "liquidations", "funding_rate", "open_interest", "tpo"):
+        asked = {"exchange": "BINANCE_FUTURES", "symbol": "BTCUSDT", **asked}
+
+    def features(client):
+        hours = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-05-29")
+        other = getattr(client, method)(start="2026-05-27", **asked)
+        assert len(other) and all(len(one.timestamps) for one in other)
+        return mp.align(hours, other)
+
+    assert_no_lookahead(features, service, ["2026-05-30T12:30", "2026-05-31T00:00", "2026-05-31T18:30"])
+
+
 def test_closes_for_signals_pass(service):
     def features(client):
         return mp.adapters.closes(client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", start=START))

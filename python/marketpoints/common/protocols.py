@@ -67,10 +67,6 @@ class DatedFrameSource(FrameSource, Protocol):
     def asked_at(self) -> "np.datetime64 | None":
         """The time of the query."""
 
-    @property
-    def is_known_at_once(self) -> bool:
-        """Whether a row is known at its stamp, and not only when its bucket ends."""
-
     def _times(self, label: Label) -> Any:
         """The time of each row of :meth:`flat`."""
 

@@ -39,9 +39,9 @@ def align(
     """Joins series of any types and intervals on what was known at each row of the first.
 
     A row counts from the moment its values are known (:attr:`Series.known_at`): a bucket from its end, a market profile
-    from its ``period_end``, token supply from its timestamp. A funding rate is in the bucket in which it was paid, a
-    predicted one in that in which it was published: both are known when that bucket ends. A row of ``left`` gets, from
-    every other series, the latest row known by then, and NaN (NaT, None) where that is older than ``max_age``.
+    from its ``period_end``. A funding rate is in the bucket in which it was paid, a predicted one in that in which it
+    was published: both are known when that bucket ends. A row of ``left`` gets, from every other series, the latest row
+    known by then, and NaN (NaT, None) where that is older than ``max_age``.
 
     Args:
         left: Gives the rows: a series, or moments (datetime64, ascending) without columns of their own.

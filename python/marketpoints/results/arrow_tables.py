@@ -57,7 +57,7 @@ class Dated:
         import numpy as np
 
         times, columns = self._series.flat(label)
-        known = self._series._times("left" if self._series.is_known_at_once else "right")
+        known = self._series._times("right")
         asked = np.datetime64("NaT", "ns") if self._series.asked_at is None else self._series.asked_at
         return times, {"known_at": known, "asked_at": np.full(len(times), asked), **columns}
 

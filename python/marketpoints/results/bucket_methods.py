@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
-from ..common.arguments import METHODS
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
@@ -103,18 +102,12 @@ class BucketMethods:
     def known_at(self) -> "npt.NDArray[np.datetime64]":
         """When each row's values were known: datetime64[ns] in UTC, shape (rows,).
 
-        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``; token supply is known at
-        its timestamp.
+        The end of its bucket (:attr:`closes_at`), and of a market profile its ``period_end``.
 
         Raises:
             SelectionError: The length of a bucket is not known.
         """
-        return self.timestamps if self.is_known_at_once else self.closes_at
-
-    @property
-    def is_known_at_once(self) -> bool:
-        """Whether a row is known at its timestamp (token supply), and not only when its bucket ends."""
-        return self.id.type == METHODS["token_supply"]
+        return self.closes_at
 
     @property
     def bucket_nanoseconds(self) -> int:
