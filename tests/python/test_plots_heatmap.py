@@ -261,3 +261,41 @@ def test_axes_turned_round_and_on_a_logarithmic_scale():
     ax.set_yscale("log")
     ax.figure.canvas.draw()
     assert [tuple(centres(ax, 1, price)) for price in (100, 101, 102)] == colours
+
+
+def test_what_lies_over_a_book_is_of_its_kind_its_market_and_its_time():
+    book = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(101.0, 3.0)])] * 60)))
+
+    def hour(symbol="XRPUSDT", **more):
+        identity = {"exchange": "BYBIT", "rawSymbol": symbol}
+        return mp.decode_points(body(candles([(100.0, 101.0, 99.0, 100.5, 1.0)], **identity, **more)))
+
+    identity = {"type": "LIQUIDATION_AGG", "exchange": "BYBIT", "interval": "MINUTE", "side": "BUY"}
+
+    def liquidated(symbol="XRPUSDT", at=START):
+        points = [{"Point": {"liquidations": 5.0, "timestamp": stamp(at)}}]
+        return mp.decode_points(body({"id": identity | {"rawSymbol": symbol}, "points": points}))
+
+    for options, words in [
+        ({"liquidations": hour()}, "liquidations: .* has no liquidations"),
+        ({"candles": liquidated()}, "candles: .* has no candles"),
+        ({"candles": hour("ETHUSDT")}, "candles: .*ETHUSDT.* is of another market than .*XRPUSDT"),
+        ({"liquidations": [liquidated(), liquidated("ETHUSDT")]}, "ETHUSDT.* is of another market"),
+        ({"liquidations": liquidated(at=START - 86_400)}, "liquidations: all of .* is before the heatmap's time"),
+        ({"liquidations": liquidated(at=START + 86_400)}, "is after the heatmap's time"),
+    ]:
+        ax = axes()
+        with pytest.raises(mp.SelectionError, match=words):
+            book.plot(ax=ax, **options)
+        assert not ax.has_data() and not ax.get_title(loc="left")  # nothing is half drawn
+    assert book.plot(ax=axes(), liquidations=liquidated()[:0]).images
+
+
+def test_a_line_over_candles_cuts_nothing_off():
+    """A frame's index has a zone: with the first such line matplotlib measures its axes anew."""
+    rows = [(100.0, 120.0, 80.0, 100.0, 1.0)] * 30
+    shown = mp.decode_points(body(candles(rows, exchange="BYBIT", rawSymbol="XRPUSDT"))).only
+    ax = shown.plot()
+    before = ax.get_ylim()
+    ax.plot(shown.to_pandas().index, shown["close"])
+    assert ax.get_ylim() == before and before[0] < 80 < 120 < before[1]

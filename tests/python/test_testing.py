@@ -94,7 +94,16 @@ def test_a_client_is_asked_by_its_clock(service):
 
 @pytest.mark.parametrize(
     "method",
-    "side_candles liquidations funding_rate open_interest tpo skew implied_volatility token_supply".split(),
+    [
+        "side_candles",
+        "liquidations",
+        "funding_rate",
+        "open_interest",
+        "tpo",
+        "skew",
+        "implied_volatility",
+        "token_supply",
+    ],
 )
 def test_values_of_each_type_are_joined_when_they_were_known(service, method):
     """Buckets of four hours or a day beside hours: at each moment what the whole history holds for it was there."""

@@ -29,6 +29,7 @@ __all__ = [
     "panels",
     "prices",
     "room_between",
+    "scale_by",
     "show_asked",
     "show_rows",
     "show_span",
@@ -242,6 +243,19 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
         framealpha=0.0 if cramped else 0.8,
         borderaxespad=0.2,
     )
+
+
+def scale_by(ax: Any, starts: Any, ends: Any, low: Any, high: Any) -> None:
+    """Adds prices that are no lines of matplotlib's to what the axes are scaled by.
+
+    When a time axis first meets dates with a zone, matplotlib measures its axes anew, by lines alone: so it does that
+    here, and not when a caller draws a line of a frame over the picture.
+    """
+    import numpy as np
+
+    ax.xaxis_date(tz="UTC")
+    if np.isfinite(low).any() and np.isfinite(high).any():
+        ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
 
 
 def times(ax: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from ..common.data_types import role
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import amounts, blank, legend, make, panels, prices, show_rows, spans, stacked, times
+from .axes import amounts, blank, legend, make, panels, prices, scale_by, show_rows, spans, stacked, times
 from .bars import draw as draw_bars
 from .colours import DOWN, UP, text_colour
 from .labels import amount_unit, identity_of, label, price_label, shared, title
@@ -117,11 +117,8 @@ def _colours(opened: Any, close: Any) -> Any:
 
 def add_candles(ax: Any, starts: Any, ends: Any, columns: Sequence[Any], **style: Any) -> None:
     """Adds candles to axes, and their prices to what the axes are scaled by."""
-    import numpy as np
-
     from .time_artists import Candles
 
     ax.add_collection(Candles(starts, ends, columns, **style), autolim=False)
     _, high, low, _ = columns
-    if np.isfinite(low).any() and np.isfinite(high).any():
-        ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
+    scale_by(ax, starts, ends, low, high)

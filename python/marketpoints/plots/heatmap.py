@@ -1,21 +1,23 @@
 """Heatmaps: order books with their mid price, liquidations by price, and the layers over them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 from ..common.data_types import adds_up, amount
 from ..common.optional import load
-from ..common.protocols import DrawableLevels
-from ..errors import InvalidRequest
+from ..common.protocols import Drawable, DrawableLevels
+from ..errors import InvalidRequest, SelectionError
 from . import palette
 from .axes import blank, line, make, prices, show_asked, show_span, spans, times
+from .bars import is_bars
+from .candles import is_candles
 from .cells import mass, outside
 from .labels import amount_unit, identity_of, label, price_label, title, volume_per
 from .overlays import bubbles, candles_over, middles
 from .pixels import Pixels
 from .ranges import price_range, row_height
-from .together import Result, flattened
+from .together import Result, flattened, same_market
 
 __all__ = ["SideColours", "heatmap"]
 
@@ -38,6 +40,8 @@ def heatmap(
     colours = palette.theme(theme)
     if sides not in ("one", "two"):
         raise InvalidRequest(f"sides: {sides!r} is neither 'one', one scale of colours, nor 'two', one for each side")
+    over = _layers("candles", candles, shown, is_candles)
+    happened = _layers("liquidations", liquidations, shown, is_bars)
     ax = make(ax)
     unit = amount_unit(shown)
     ax.set_title(title(identity_of(shown), unit), loc="left")
@@ -64,13 +68,31 @@ def heatmap(
     ax.set_ylim(bottom, top)
     times(ax)
     ax.grid(visible=False)
-    over = [] if candles is None else flattened([candles])
     for one in over:
         candles_over(ax, one)
-    if liquidations is not None:
-        bubbles(ax, flattened([liquidations]), [shown], over)
+    bubbles(ax, happened, [shown], over)
     _legend(ax, colours)
     return ax
+
+
+def _layers(name: str, given: Result | None, shown: Drawable, fits: Callable[[Drawable], bool]) -> list[Drawable]:
+    """The series to draw over a heatmap.
+
+    Raises:
+        SelectionError: One is of another kind, of another market, or all of it lies before or after the heatmap.
+    """
+    found = [] if given is None else flattened([given])
+    for one in found:
+        if not fits(one):
+            raise SelectionError(f"{name}: {one.id} has no {name}; mp.plot(…) draws it below the prices")
+        if not same_market(shown, one):
+            raise SelectionError(f"{name}: {one.id} is of another market than {shown.id}; plot each by itself")
+        if len(one) and len(shown):
+            (starts, ends), (first, last) = spans(one), spans(shown)
+            if ends[-1] <= first[0] or starts[0] >= last[-1]:
+                when = "before" if ends[-1] <= first[0] else "after"
+                raise SelectionError(f"{name}: all of {one.id} is {when} the heatmap's time; ask for the same window")
+    return found
 
 
 def _planes(shown: DrawableLevels, step: float | None, colours: palette.Theme, sides: str) -> list[tuple[Pixels, Any]]:

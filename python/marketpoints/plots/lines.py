@@ -8,7 +8,22 @@ from ..common.data_types import TABLE
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
-from .axes import amounts, blank, broken, held, legend, line, make, panels, prices, show_rows, spans, stacked, times
+from .axes import (
+    amounts,
+    blank,
+    broken,
+    held,
+    legend,
+    line,
+    make,
+    panels,
+    prices,
+    scale_by,
+    show_rows,
+    spans,
+    stacked,
+    times,
+)
 from .labels import amount_unit, identity_of, label, names, plain, shared, title
 
 __all__ = [
@@ -197,14 +212,12 @@ def _panel(panel: Panel, parts: Sequence[LineRows], ax: Any) -> None:
 
 
 def _band(ax: Any, part: LineRows, lowest: str, highest: str) -> None:
-    import numpy as np
-
     from .time_artists import Band
 
     starts, ends = (edges[part.rows] for edges in spans(part.shown))
     low, high = (part.shown[name][part.rows].astype("float64") for name in (lowest, highest))
     ax.add_collection(Band(starts, ends, low, high, facecolors="C0", alpha=0.25, label="low to high"), autolim=False)
-    ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
+    scale_by(ax, starts, ends, low, high)
 
 
 def unit_of(panel: Panel, shown: Drawable) -> str | None:

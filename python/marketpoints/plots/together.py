@@ -10,7 +10,7 @@ from ..common.sequence import ReadOnlySequence
 from ..errors import InvalidRequest, SelectionError
 from . import axes, bars, candles, labels, lines, overlays, profiles
 
-__all__ = ["Result", "flattened", "together"]
+__all__ = ["Result", "flattened", "same_market", "together"]
 
 Result: TypeAlias = Drawable | Iterable[Drawable | Iterable[Drawable]]
 

@@ -150,6 +150,7 @@ class Heatmap(Levels):
             MissingDependencyError: matplotlib is not installed.
             InvalidRequest: The step is not more than 0, or so small that there are more than 10,000 rows; the prices
                 are not two numbers of which the first is lower; or there is no such norm, theme or side.
+            SelectionError: What is to be drawn over it is something else, of another market, or of another time.
         """
         from .. import plots
 
