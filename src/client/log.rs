@@ -1,10 +1,16 @@
-//! Log records of a call: one for each attempt, and notices about the budget. The bindings pass them to Python's
+//! Log records of a call: one for each attempt, for each request that waits, and notices about the budget. The bindings pass them to Python's
 //! `logging`; without a listener none are built.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::protocol::Weight;
+
+/// A wait for budget that takes this long has a record.
+const WAIT_TOLD: Duration = Duration::from_secs(1);
+/// From here on, whoever does not know of it takes the program for stuck.
+const LONG_WAIT: Duration = Duration::from_secs(10);
 
 tokio::task_local! {
     static LISTENER: Listener;
@@ -13,9 +19,9 @@ tokio::task_local! {
 /// The level of a record, as numbers of Python's `logging`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// An attempt succeeded, or was refused for good, which the caller gets as an error.
+    /// An attempt succeeded, or was refused for good, which the caller gets as an error; a request waits some seconds.
     Debug = 10,
-    /// A problem that is being handled, such as an attempt that is repeated.
+    /// A problem that is being handled, such as an attempt that is repeated; a request waits long.
     Warning = 30,
 }
 
@@ -24,6 +30,8 @@ pub enum LogLevel {
 pub enum LogRecord {
     /// The end of an attempt.
     Attempt(Attempt),
+    /// A request waits until its weight has refilled.
+    Waiting(Weight, Duration),
     /// Any other message.
     Notice(String),
 }
@@ -52,7 +60,8 @@ impl LogRecord {
     pub const fn level(&self) -> LogLevel {
         match self {
             Self::Attempt(Attempt { again_in: None, .. }) => LogLevel::Debug,
-            Self::Attempt(_) | Self::Notice(_) => LogLevel::Warning,
+            Self::Waiting(_, wait) if wait.as_nanos() < LONG_WAIT.as_nanos() => LogLevel::Debug,
+            Self::Attempt(_) | Self::Waiting(..) | Self::Notice(_) => LogLevel::Warning,
         }
     }
 }
@@ -61,6 +70,11 @@ impl fmt::Display for LogRecord {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attempt = match self {
             Self::Notice(words) => return out.write_str(words),
+            Self::Waiting(weight, wait) => {
+                let seconds = wait.as_secs_f64();
+                let until = "until the budget allows weight";
+                return write!(out, "waiting {seconds:.1} s {until} {weight}; max_wait= bounds it");
+            }
             Self::Attempt(attempt) => attempt,
         };
         write!(out, "GET {} weight {}", attempt.url, attempt.weight)?;
@@ -98,6 +112,14 @@ pub(super) fn emit(level: LogLevel, record: impl FnOnce() -> LogRecord) {
     let listener = LISTENER.try_with(|listener| (level >= listener.least).then(|| Arc::clone(&listener.on_record)));
     if let Ok(Some(on_record)) = listener {
         on_record(record());
+    }
+}
+
+/// Emits that a request waits, if that takes long enough to be told.
+pub(super) fn emit_wait(weight: Weight, wait: Duration) {
+    if wait >= WAIT_TOLD {
+        let record = LogRecord::Waiting(weight, wait);
+        emit(record.level(), || record);
     }
 }
 

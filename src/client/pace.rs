@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use super::config::{BudgetScope, Config};
 use super::error::{ClientError, ErrorKind};
 use super::ledger::BudgetLedger;
+use super::log;
 use crate::budget::{Account, BudgetHeaders, LONGEST_PAUSE, Limits, Refusal, RequestOutcome};
 use crate::clock::{RunningClock, SharedClock};
 use crate::protocol::Weight;
@@ -247,6 +248,7 @@ impl Pacer {
         let name = self.names.fetch_add(1, Ordering::Relaxed);
         let assumed = *self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut place = InLine { pacer: self, name, waits: false };
+        let mut is_told = false;
         loop {
             place.waits = true;
             let take = |account: &mut Account, now| {
@@ -277,6 +279,9 @@ impl Pacer {
             };
             if let Some(error) = patience.exceeded(weight, start, wait) {
                 return Err(error);
+            }
+            if !std::mem::replace(&mut is_told, true) {
+                log::emit_wait(weight, wait);
             }
             tokio::time::sleep(wait.min(LOOK)).await;
         }

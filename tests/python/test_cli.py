@@ -253,6 +253,8 @@ def test_usage(cli, demo):
         (("plan", "candles", *MARKET, "1h", "--period", "2.5"), 2, "give seconds, a number with a unit such as 90d"),
         (("plan", "candles", *MARKET, "1h", "--start", "20260421"), 2, "write '2026-04-21'"),
         (("plan", "token_supply", "-", "-", "1d", "--period", "1d"), 2, "goes by --coin (and --token-name)"),
+        (("plan", "token_supply", *MARKET, "1d", "--coin", "BTC", "--period", "1d"), 2, "write - for EXCHANGE"),
+        (("plan", "liquidation_heatmap", *MARKET, "1h", "--coin", "BTC", "--period", "1d"), 2, "write - for SYMBOL"),
         (("plan", "tpo", *MARKET, "1h", *WINDOW, "--block-minutes", "15"), 2, "not one of 5, 30, 60, 240"),
         (("plan", "tpo", *MARKET, "1h", *WINDOW, "--session", "day"), 2, "did you mean daily?"),
         (("weight", "orderbook_heatmap", "--points", "10", "--max-depth", "-4"), 2, "max_depth: -4"),

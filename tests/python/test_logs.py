@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 
 import pytest
 
@@ -74,6 +75,33 @@ def test_lists_that_cannot_be_had_are_logged_with_what_went_wrong(log):
     assert "BUSY: the key <API key> is busy" in listing.error
     assert (usage.weight, usage.status, usage.error) == (0, 200, None)
     assert KEY not in "".join(f"{record.getMessage()} {vars(record)}" for record in seen(log))
+
+
+def test_a_request_that_waits_says_for_what_and_how_long(service, log):
+    """A free key has 20 and gets one more in six seconds: one is worth a look, eleven a warning."""
+    waits = []
+
+    class Interrupts(logging.Handler):
+        def emit(self, record):
+            if "waiting" in record.getMessage():
+                waits.append(record)
+                raise KeyboardInterrupt
+
+    with service.client("free") as client:
+        for _ in range(20):
+            client.candles(*MARKET, "1m", period=60)
+        logging.getLogger("marketpoints").addHandler(handler := Interrupts())
+        try:
+            for period in (60, 7 * 86_400):
+                with pytest.raises(KeyboardInterrupt):
+                    client.candles(*MARKET, "1m", period=period)
+        finally:
+            logging.getLogger("marketpoints").removeHandler(handler)
+    short, long = waits
+    assert short.levelno == logging.DEBUG and re.fullmatch(
+        r"waiting [56]\.\d s until the budget allows weight 1; max_wait= bounds it", short.getMessage()
+    )
+    assert long.levelno == logging.WARNING and re.match(r"waiting 6\d\.\d s .* weight 11;", long.getMessage())
 
 
 def test_awaited_calls_are_logged_too(service, log):

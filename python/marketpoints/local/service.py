@@ -146,10 +146,11 @@ class LocalService:
                 ExposedKeysWarning,
             )
         if now is None and self._data_end is not None and self._data_end < self.now() - DAY:
+            spelled = _engine.spelled_argument
             warn(
-                f"the data of {self._shown} end on {last_day(self._data_end)}, and without now= the service's clock "
-                f"says {iso(self.now())}: the last hours are empty, and the tiers' history does not reach back to the "
-                f"data; give now={iso(self._data_end)!r}",
+                f"the data of {self._shown} end on {last_day(self._data_end)}, and without {spelled('now')} the "
+                f"service's clock says {iso(self.now())}: the last hours are empty, and the tiers' history does not "
+                f"reach back to the data; give {spelled('now', repr(iso(self._data_end)))}",
                 OutdatedDataWarning,
             )
 

@@ -94,9 +94,9 @@ impl QueryRules<'_> {
             }
             Selection::CoinOnly if symbol => {
                 let problem = format!(
-                    "is of a coin, not of one market; give {} and no symbol: leave {} out",
+                    "is of a coin, not of one market; give {} and no symbol: {}",
                     of("coin"),
-                    of("rawSymbol")
+                    self.spelling.without("rawSymbol")
                 );
                 return self.refuse("rawSymbol", &problem);
             }
@@ -131,7 +131,8 @@ impl QueryRules<'_> {
                 let goes = format!("goes by {} (and {})", of("coin"), of("tokenName"));
                 let markets = [("exchange", !query.exchanges.is_empty()), ("rawSymbol", symbol)];
                 if let Some((given, _)) = markets.iter().find(|(_, given)| *given) {
-                    return self.refuse(given, &format!("{goes}, not by {0}; leave {0} out", of(given)));
+                    let without = self.spelling.without(given);
+                    return self.refuse(given, &format!("{goes}, not by {}; {without}", of(given)));
                 }
                 if !coin {
                     return self.refuse("coin", &format!("{goes}; {} is missing", of("coin")));
@@ -150,12 +151,13 @@ impl QueryRules<'_> {
         }
         if query.usd && !spec.usd {
             let name = "transform.normalize.quote";
-            return self.refuse(name, &format!("cannot be asked in USD; leave {} out", of(name)));
+            return self.refuse(name, &format!("cannot be asked in USD; {}", self.spelling.without(name)));
         }
         let name = "transform.groupBy.type";
         match (query.group_by, spec.group_by) {
             (Some(_), None) => {
-                return self.refuse(name, &format!("does not aggregate over exchanges; leave {} out", of(name)));
+                let without = self.spelling.without(name);
+                return self.refuse(name, &format!("does not aggregate over exchanges; {without}"));
             }
             (Some(asked), Some(allowed)) if asked != allowed => {
                 let name_of = |by: GroupBy| match self.spelling {
@@ -228,7 +230,7 @@ impl QueryRules<'_> {
         for (wire, _) in self.query.known_pairs() {
             let row = PARAMETERS.iter().find(|row| row.wire == wire).filter(|row| !self.spec.reads(row.wire));
             if let Some((row, lacking)) = row.and_then(|row| Some((row, row.lacking?))) {
-                return self.refuse(row.wire, &format!("{lacking}; leave {} out", self.spelling.parameter(row.wire)));
+                return self.refuse(row.wire, &format!("{lacking}; {}", self.spelling.without(row.wire)));
             }
         }
         Ok(())

@@ -65,6 +65,16 @@ impl Spelling {
         format!("{}={value}", self.argument(name).trim_end_matches('='))
     }
 
+    /// How to leave a parameter out, by its name in a URL. On a command line something stands in the place of what has one.
+    #[must_use]
+    pub fn without(self, wire: &str) -> String {
+        let name = self.parameter(wire);
+        match (self, argument_of(wire).as_str()) {
+            (Self::Options, "exchange" | "symbol") => format!("write - for {name}"),
+            _ => format!("leave {name} out"),
+        }
+    }
+
     /// A switch that is turned: `check_symbols=False`, `--no-check-symbols`.
     #[must_use]
     pub fn switch(self, name: &str, on: bool) -> String {
@@ -123,6 +133,17 @@ mod tests {
         assert_eq!(spelled(Spelling::Wire), ["rawSymbol", "blockSize", "transform.groupBy.type", "userWallet"]);
         assert_eq!(spelled(Spelling::Arguments), ["symbol", "block_size=", "group_by=", "user_wallet="]);
         assert_eq!(spelled(Spelling::Options), ["SYMBOL", "--block-size", "--group-by", "--user-wallet"]);
+    }
+
+    #[test]
+    fn what_has_a_place_on_the_command_line_is_left_out_by_a_dash() {
+        let without = |spelling: Spelling| ["exchange", "rawSymbol", "blockSize"].map(|wire| spelling.without(wire));
+        assert_eq!(without(Spelling::Wire), ["leave exchange out", "leave rawSymbol out", "leave blockSize out"]);
+        assert_eq!(without(Spelling::Arguments), ["leave exchange out", "leave symbol out", "leave block_size= out"]);
+        assert_eq!(
+            without(Spelling::Options),
+            ["write - for EXCHANGE", "write - for SYMBOL", "leave --block-size out"]
+        );
     }
 
     #[test]
