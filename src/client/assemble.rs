@@ -45,6 +45,9 @@ pub(super) fn assemble(
     if series.is_empty() {
         series = nothing(request);
     }
+    if request.spec.is_some_and(|spec| spec.per_side) {
+        add_missing_sides(&mut series);
+    }
     if failures.is_empty() {
         return Ok(series);
     }
@@ -56,6 +59,20 @@ pub(super) fn assemble(
     let first = failures[0].clone();
     let partial = Some(Box::new(Partial { results: series, failures, ..Partial::default() }));
     Err(ClientError { kind: ErrorKind::Partial, message, partial, ..first })
+}
+
+/// The service sends no series of a side on which nothing happened: what a caller finds is not left to the market.
+fn add_missing_sides(series: &mut Vec<Series>) {
+    let other = |id: &SeriesId| {
+        let other = if id.side.as_deref()? == BUY { SELL } else { BUY };
+        Some(SeriesId { side: Some(other.to_owned()), ..id.clone() })
+    };
+    let wanted: Vec<SeriesId> = series.iter().filter_map(|one| other(&one.id)).collect();
+    for id in wanted {
+        if series.iter().all(|one| *one.id != id) {
+            series.push(decode::nothing(id));
+        }
+    }
 }
 
 /// A service may send more than was requested, such as the forming bucket: only bucket starts in the window are kept.

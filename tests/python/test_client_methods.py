@@ -11,6 +11,7 @@ from marketpoints import _engine
 from marketpoints.common import signatures
 from marketpoints.common.arguments import METHODS
 from marketpoints.common.queries import CommonArguments
+from support.scripted import scripted
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -279,3 +280,37 @@ def test_the_documentation_of_points_tells_every_argument_of_the_protocols_table
         assert argument in taken, argument
     for name in taken:
         assert name == "self" or f"\n    {name}: " in documented, name
+
+
+@pytest.mark.parametrize("happened", ["BUY", "SELL"])
+def test_a_side_on_which_nothing_happened_is_there_and_empty(happened, tmp_path):
+    """The service leaves its series out: what a caller finds, and what columns are named, is not left to the market."""
+    identity = {
+        "type": "LIQUIDATION_AGG",
+        "exchange": "BINANCE_FUTURES",
+        "rawSymbol": "BTCUSDT",
+        "normalizedSymbol": "BTC-USDT",
+        "coin": "BTC",
+        "interval": "MINUTE",
+        "side": happened,
+    }
+    start = WINDOW["start"]
+    points = [{"Point": {"Liquidation": {"liquidations": 5.0, "timestamp": {"s": start + 60}}}}]
+    answer = lambda path: {"series": [{"id": identity, "points": points}]}  # noqa: E731
+    asked = {"start": start, "end": start + 300}
+    archive = mp.Archive(tmp_path)
+    with scripted(answer) as (url, _), mp.Client("key", url, tier="advanced", clock=lambda: start + 86_400) as client:
+        direct = client.liquidations(*MARKET, "1m", **asked)
+        assert archive.sync(client, "liquidations", *MARKET, "1m", **asked)
+        kept = archive.read("liquidations", *MARKET, "1m", **asked)
+    for found in (direct, kept):
+        assert sorted(one.id.side for one in found) == ["BUY", "SELL"]
+        (empty,) = (one for one in found if one.id.side != happened)
+        assert found.sel(side=happened)["liquidations"].tolist() == [5.0]
+        assert found.sel(side=empty.id.side)["liquidations"].dtype == "float64" and len(empty) == 0
+        assert (empty.id.coin, empty.id.raw_symbol, empty.id.interval) == ("BTC", "BTCUSDT", "MINUTE")
+        moments = found.sel(side=happened).closes_at
+        assert list(mp.align(moments, found).columns[-2:]) in (
+            ["liquidations_BUY", "liquidations_SELL"],
+            ["liquidations_SELL", "liquidations_BUY"],
+        )
