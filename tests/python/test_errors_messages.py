@@ -272,6 +272,8 @@ def test_slips_of_a_selection_are_refused(client):
     assert "open, high, low, close, volume" in lacking
     flows = client.liquidations(*MARKET, "1h", period="2d")
     assert "these are no candles" in problem(mp.SelectionError, lambda: mp.adapters.backtesting(flows))
+    of_times = problem(KeyError, lambda: candles[0]["timestamps"])
+    assert "no column 'timestamps'; the times of the rows are .timestamps; there are: open" in of_times
     assert problem(KeyError, lambda: candles[0]["closee"]) == repr(
         "no column 'closee'; did you mean 'close'? there are: " + ", ".join(candles[0].columns)
     )

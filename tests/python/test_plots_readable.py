@@ -325,3 +325,11 @@ def test_the_corner_has_the_day_of_the_hours_beside_it(client, start, end, corne
     below = client.candles(*MARKET, start=start, end=end).plot().figure.axes[-1]
     below.figure.canvas.draw()
     assert below.xaxis.get_offset_text().get_text() == corner
+
+
+def test_the_blocks_of_a_short_profile_are_counted_in_whole_numbers():
+    ax = decoded(points("TPO_AGG", [START])).plot()
+    ax.figure.canvas.draw()
+    (bar,) = (one for one in ax.figure.axes if "time block" in one.get_ylabel())
+    shown = [float(number) for number in bar.get_yticks()]
+    assert len(shown) > 1 and shown == [round(number) for number in shown]

@@ -105,7 +105,8 @@ def _blocks(ax: Any, starts: Any, ends: Any, session: Any, row: Any, blocks: Any
     )
     letters.set_zorder(2)
     ax.add_collection(letters, autolim=False)
-    bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30)
+    whole = load("matplotlib.ticker").MaxNLocator(integer=True)
+    bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, ticks=whole)
     bar.set_label(f"time block of the session (longest row: {most})")
     bar.outline.set_visible(False)
     last = np.append(first[1:], len(cells)) - 1

@@ -261,6 +261,8 @@ def read(columns: _engine.Columns, name: str) -> Values:
     if name not in names:
         near = _engine.closest(name, names)
         hint = did_you_mean(near and repr(near)) or ";"
+        if name in ("timestamps", "timestamp", "time"):
+            hint = "; the times of the rows are .timestamps;"
         raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind in ("float", "int", "time"):
