@@ -6,8 +6,8 @@ use crate::clock::{UnixNanos, Window};
 use crate::columns::{NO_TIME, Series, join, times_ascend};
 use crate::decode;
 use crate::decode::settled;
+use crate::protocol::SeriesId;
 use crate::protocol::identity::{BUY, SELL};
-use crate::protocol::{SeriesId, TypeSpec};
 
 /// Joins the answers and returns the error of those that failed.
 pub(super) fn assemble(
@@ -43,7 +43,7 @@ pub(super) fn assemble(
     // The types of unknown fields depend on all rows that are returned.
     let mut series = settled(series.into_iter().map(inside).collect());
     if series.is_empty() {
-        series = nothing(request);
+        series.extend(nothing(request));
     }
     if request.spec.is_some_and(|spec| spec.per_side) {
         add_missing_sides(&mut series);
@@ -93,35 +93,28 @@ fn keep_window(series: &mut Series, window: Window) {
     series.take(&rows);
 }
 
-/// Empty series with the requested identity, so that `series["close"]` is an empty array and not an error.
-fn nothing(request: &PointsRequest) -> Vec<Series> {
-    let Some(spec) = request.spec else { return Vec::new() };
+/// An empty series with the requested identity, so that `series["close"]` is an empty array and not an error. Of a type with
+/// sides it is one of both.
+fn nothing(request: &PointsRequest) -> Option<Series> {
+    let spec = request.spec?;
     let query = &request.query;
+    let known = SeriesId {
+        data_type: Some(query.data_type.clone()),
+        interval: query.interval.clone(),
+        side: spec.per_side.then(|| BUY.to_owned()),
+        ..SeriesId::default()
+    };
     // The series of a sum does not name what was summed when it has points either (supplement 2).
     if query.is_aggregated() {
-        let id = SeriesId {
-            data_type: Some(query.data_type.clone()),
-            interval: query.interval.clone(),
-            ..SeriesId::default()
-        };
-        return empty(spec, &id);
+        return Some(decode::nothing(known));
     }
     let exchange = if query.exchanges.len() == 1 { query.exchanges.first() } else { None };
-    let id = SeriesId {
-        data_type: Some(query.data_type.clone()),
+    Some(decode::nothing(SeriesId {
         exchange: exchange.cloned(),
         raw_symbol: query.raw_symbol.clone(),
-        interval: query.interval.clone(),
         coin: query.coin.clone(),
         tenor: query.tenor.clone(),
         token_name: query.token_name.clone(),
-        ..SeriesId::default()
-    };
-    empty(spec, &id)
-}
-
-/// An empty series of each side that a type has.
-fn empty(spec: &TypeSpec, id: &SeriesId) -> Vec<Series> {
-    let sides: &[Option<&str>] = if spec.per_side { &[Some(BUY), Some(SELL)] } else { &[None] };
-    sides.iter().map(|side| decode::nothing(SeriesId { side: side.map(str::to_owned), ..id.clone() })).collect()
+        ..known
+    }))
 }

@@ -1,5 +1,5 @@
-//! Log records of a call: one for each attempt, for each request that waits, and notices about the budget. The bindings pass them to Python's
-//! `logging`; without a listener none are built.
+//! Log records of a call: one for each attempt, for each request that waits, and notices about the budget. The bindings pass
+//! them to Python's `logging`; without a listener none are built.
 
 use std::fmt;
 use std::sync::Arc;

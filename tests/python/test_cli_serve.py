@@ -172,6 +172,17 @@ def test_a_recording_is_replayed_faster_and_its_candles_are_those_of_the_live_st
         assert np.array_equal(whole.only[name][later], served.only[name]), name
 
 
+def test_data_that_ended_long_ago_are_told_with_the_option_that_helps(tmp_path):
+    folder = tmp_path / "dumps" / "trades" / "BINANCE_FUTURES" / "BTCUSDT"
+    folder.mkdir(parents=True)
+    row = "BINANCE_FUTURES,BTCUSDT,1577707200000000,1577707200000000,1,buy,7300.5,0.25"
+    (folder / "2019-12-30.csv").write_text(f"exchange,symbol,timestamp,local_timestamp,id,side,price,amount\n{row}\n")
+    assert mp.ingest(tmp_path / "dumps", tmp_path / "store").problems == []
+    with serving("--data", tmp_path / "store") as (child, _, _):
+        warning = child.stderr.readline()
+    assert "end on 2019-12-30, and without --now the" in warning and "give --now='2019-12-31 00:00'" in warning
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -333,3 +333,15 @@ def test_the_blocks_of_a_short_profile_are_counted_in_whole_numbers():
     (bar,) = (one for one in ax.figure.axes if "time block" in one.get_ylabel())
     shown = [float(number) for number in bar.get_yticks()]
     assert len(shown) > 1 and shown == [round(number) for number in shown]
+
+
+@pytest.mark.parametrize("size", [(10, 5), (6.4, 4.8), (4, 3)])
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_the_reason_of_an_empty_picture_lies_in_its_axes(client, size, layout):
+    figure, ax = plt.subplots(figsize=size, layout=layout)
+    client.candles(*MARKET, start="2100-01-01", end="2100-01-02").plot(ax=ax)
+    figure.canvas.draw()
+    (reason,) = (one for one in ax.get_children() if "no candles" in getattr(one, "get_text", str)())
+    lies, room = reason.get_window_extent(), ax.get_window_extent()
+    assert room.x0 <= lies.x0 and lies.x1 <= room.x1 and room.y0 <= lies.y0 and lies.y1 <= room.y1
+    assert room.width > figure.bbox.width / 2  # the axes gave nothing up for it

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.image import AxesImage
+from matplotlib.text import Text
 from matplotlib.transforms import IdentityTransform
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Bars", "Cells", "WholeAxes"]
+__all__ = ["Bars", "Cells", "Message", "WholeAxes"]
 
 #: Bars narrower than this, in pixels, have no room between them.
 NARROW = 3.0
@@ -89,6 +90,18 @@ class Bars(PolyCollection):
         self.set_verts(corners_of)
         self.set_facecolor(self._colours[bar])
         super().draw(renderer)
+
+
+class Message(Text):
+    """A text in the middle of its axes, in as many lines as their width needs; they do not make room for it."""
+
+    def __init__(self, text: str, **style: Any) -> None:
+        super().__init__(0.5, 0.5, text, ha="center", va="center", wrap=True, **style)
+        self.set_in_layout(False)
+
+    def _get_wrap_line_width(self) -> float:
+        axes: Any = self.axes
+        return float(axes.bbox.width) * 0.94
 
 
 class WholeAxes(AxesImage):

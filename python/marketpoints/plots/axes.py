@@ -89,16 +89,9 @@ def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:
     if shown is not None and shown.requested is not None:
         start, end = (iso(edge) for edge in shown.requested)
         text = f"{text}\n{start} to {end} UTC"
+    from .artists import Message
 
-    class Message(load("matplotlib.text").Text):  # type: ignore[misc]
-        """A text in as many lines as its axes' width needs."""
-
-        def _get_wrap_line_width(self) -> float:
-            return float(self.axes.bbox.width) * 0.94
-
-    message = Message(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=QUIET, wrap=True)
-    message.set_in_layout(False)  # it goes by the axes, not they by it
-    ax.add_artist(message)
+    ax.add_artist(Message(text, transform=ax.transAxes, color=QUIET))
     ax.set_yticks([])
     if ax.get_autoscalex_on():  # nothing else is drawn on this time axis
         ax.set_xticks([])

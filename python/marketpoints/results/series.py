@@ -259,10 +259,11 @@ def read(columns: _engine.Columns, name: str) -> Values:
     """
     names = columns.layout.names
     if name not in names:
-        near = _engine.closest(name, names)
-        hint = did_you_mean(near and repr(near)) or ";"
         if name in ("timestamps", "timestamp", "time"):
             hint = "; the times of the rows are .timestamps;"
+        else:
+            near = _engine.closest(name, names)
+            hint = did_you_mean(near and repr(near)) or ";"
         raise KeyError(f"no column {name!r}{hint} there are: {', '.join(names) or 'none'}")
     kind = columns.kind(name)
     if kind in ("float", "int", "time"):
