@@ -4,6 +4,7 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 """
 
 import builtins
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
@@ -32,6 +33,7 @@ __all__ = [
     "attribute_name",
     "calendar_seconds",
     "calendar_windows",
+    "checksum",
     "closest",
     "contract_usd",
     "copy_of_ascending",
@@ -410,6 +412,12 @@ class Client:
         """
     def look_up_async(self, query: Query, now: float, archive: Archive | None = None) -> Awaitable[str | None]:
         """:meth:`look_up`, awaited."""
+    def look_up_each(self, queries: Sequence[Query], now: float, archive: Archive) -> list[str | Exception | None]:
+        """:meth:`look_up` for several queries, some at a time; a refusal is among the results."""
+    def look_up_each_async(
+        self, queries: Sequence[Query], now: float, archive: Archive
+    ) -> Awaitable[list[str | Exception | None]]:
+        """:meth:`look_up_each`, awaited."""
     def plan(self, query: Query) -> Plan:
         """The requests that :meth:`points` would send for this query; sends nothing."""
     def plan_analytics(
@@ -549,8 +557,8 @@ class EventStream:
         """Waits until something can be taken or the stream has ended; False when ``timeout`` seconds passed first."""
     def ready_async(self, timeout: float | None = None) -> Awaitable[bool]:
         """:meth:`ready`, awaited."""
-    def take(self, most: int) -> tuple[list[Any], bool]:
-        """At most so many of what waits, or one batch of more, and whether that was the end.
+    def take(self, waiting: deque[Any], most: int) -> bool:
+        """Appends at most so many of what came, or one batch of more, to what waits; whether that was the end.
 
         Each is an exception to raise in its turn; or ``{"batch": …}`` with ``name``, the columns ``time``, ``price``,
         ``amount``, ``side``, ``id``, ``market_codes`` and ``series_codes``, ``markets`` and ``series``; or
@@ -767,6 +775,9 @@ class PackedLevels:
     @property
     def nbytes(self) -> int:
         """Bytes that are held; 0 where the levels were not worth it."""
+
+def checksum(bytes: builtins.bytes) -> str:
+    """The XXH3 of some bytes, as an archive keeps it of its files: 128 bits in hexadecimal digits."""
 
 def level_extent(offsets: npt.NDArray[np.int64], levels: npt.NDArray[np.float64]) -> tuple[float, float, float]:
     """Lowest and highest price, and the smallest distance of two neighbours in a row; infinite where there are none."""

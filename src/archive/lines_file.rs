@@ -5,7 +5,8 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::ArchiveError;
-use super::state_file::open_own_to_write;
+use super::locked_file::LockedFile;
+use super::state_file::{is_same_file, open_own_to_write};
 
 /// Bytes at the end of a file that are read when it is opened; no line is longer.
 const TAIL: u64 = 1 << 20;
@@ -13,7 +14,7 @@ const TAIL: u64 = 1 << 20;
 /// A file that one writer at a time appends lines to.
 pub struct LinesFile {
     path: PathBuf,
-    file: File,
+    file: LockedFile,
     length: u64,
 }
 
@@ -50,7 +51,7 @@ impl LinesFile {
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(ArchiveError::new(path, "another recording writes it; give each a folder of its own"));
         }
-        Self::of(path, file, header)
+        Self::of(path, LockedFile::new(file), header)
     }
 
     /// Appends a line to a file that several writers share: it is only open for this line.
@@ -58,12 +59,11 @@ impl LinesFile {
     /// # Errors
     /// As [`Self::open`] and [`Self::append`].
     pub fn add_line(path: &Path, header: &str, line: &str) -> Result<(), ArchiveError> {
-        let file = file_at(path)?;
-        let _ = file.lock();
+        let file = LockedFile::exclusive(file_at(path)?);
         Self::of(path, file, header)?.0.append(format!("{line}\n").as_bytes())
     }
 
-    fn of(path: &Path, mut file: File, header: &str) -> Result<(Self, String), ArchiveError> {
+    fn of(path: &Path, mut file: LockedFile, header: &str) -> Result<(Self, String), ArchiveError> {
         let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
         let length = file.seek(SeekFrom::End(0)).map_err(bad)?;
         // Checked before anything is cut off, because the file may be someone else's.
@@ -97,8 +97,12 @@ impl LinesFile {
     /// Appends complete lines, all of them or none.
     ///
     /// # Errors
-    /// The file cannot be written, such as on a full disk.
+    /// The file cannot be written, such as on a full disk; or it is no longer the one at its path.
     pub fn append(&mut self, lines: &[u8]) -> Result<(), ArchiveError> {
+        if !is_same_file(&self.file, &self.path) {
+            let problem = "it, or a folder above it, was moved, removed or replaced while it was being written";
+            return Err(ArchiveError::new(&self.path, problem));
+        }
         if let Err(error) = self.file.write_all(lines) {
             // A part that was written must not stay: the next line would be joined to it.
             let _ = self.cut();
@@ -150,6 +154,23 @@ mod tests {
         fs::write(&path, "a,").unwrap();
         assert_eq!(LinesFile::open(&path, HEADER).unwrap().1, "");
         assert_eq!(fs::read_to_string(&path).unwrap(), HEADER);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_gone_takes_no_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep").join("day.csv");
+        for replaced in [false, true] {
+            let (mut file, _) = LinesFile::open(&path, HEADER).unwrap();
+            file.append(b"1,2\n").unwrap();
+            fs::remove_dir_all(path.parent().unwrap()).unwrap();
+            if replaced {
+                fs::create_dir(path.parent().unwrap()).unwrap();
+                fs::write(&path, HEADER).unwrap();
+            }
+            assert!(file.append(b"3,4\n").unwrap_err().problem.contains("removed"));
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod chance;
 mod error;
 mod file_bytes;
 mod lines_file;
+mod locked_file;
 mod parquet_pages;
 mod parquet_ranges;
 mod parquet_read;
@@ -41,6 +42,8 @@ pub(crate) use atomic_file::sweep;
 pub(crate) use chance::chance;
 pub use error::ArchiveError;
 pub use lines_file::LinesFile;
+#[cfg(feature = "service")]
+pub(crate) use locked_file::LockedFile;
 #[cfg(feature = "service")]
 pub(crate) use parquet_read::read_content_hash;
 pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_within};

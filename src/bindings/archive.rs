@@ -12,9 +12,9 @@ use super::columns::Columns;
 use super::errors;
 use super::failures::from_client;
 use super::query::Query;
-use super::runtime::{Process, wait};
+use super::runtime::{Process, beside, wait};
 use super::times::{moment, to_microsecond, windows};
-use crate::archive::points::{self, ArchiveFault, ArchiveKey, Cell, Compacted, Edge, FileSpan, Revision};
+use crate::archive::points::{self, ArchiveKey, Cell, Compacted, Edge, FileSpan, Revision};
 use crate::client::{
     self, Checked, ClientError, Each, Synced, archive_key, call_failure, first_kept, read_archive_all,
 };
@@ -200,7 +200,7 @@ impl Archive {
 }
 
 impl Archive {
-    /// Runs work on files or objects on another thread: it may take long, and Ctrl-C ends the waiting.
+    /// Runs work on files or objects.
     fn beside<T: Send + 'static, E: Into<ClientError> + Send + 'static>(
         &self,
         py: Python<'_>,
@@ -208,12 +208,8 @@ impl Archive {
     ) -> PyResult<T> {
         let archive = self.0.clone();
         let process = Process::current(py)?;
-        // In a box: what runs it is compiled once for each type of values.
-        let work: Box<dyn FnOnce() -> Result<T, ClientError> + Send> =
-            Box::new(move || work(&archive).map_err(Into::into));
-        let done = wait(py, &process, async move { tokio::task::spawn_blocking(work).await })?;
-        let stopped = |_| Err(ArchiveFault::Content("the archive's thread stopped".to_owned()).into());
-        done.unwrap_or_else(stopped).map_err(|error| from_client(py, error))
+        let done = beside(py, &process, move || work(&archive))?;
+        done.map_err(|error| from_client(py, error.into()))
     }
 }
 

@@ -19,10 +19,10 @@ use super::failures::from_client;
 use super::failures::recorded;
 use super::plan::Plan;
 use super::query::{MarketFilters, Query, analytics_query};
-use super::runtime::{Process, awaitable, wait, wait_here};
+use super::runtime::{Process, awaitable, beside, wait, wait_here};
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::{python_clock, unix_nanos, unix_seconds};
-use crate::client::{self, BudgetScope, ClientError, Config, Fetched, Listed, Overflow, StreamOptions};
+use crate::client::{self, BudgetScope, ClientError, Config, ErrorKind, Fetched, Listed, Overflow, StreamOptions};
 use crate::protocol::{self, Tier, Weight};
 
 /// The settings of a client and of a stream that have a value by default, each by its name in Python.
@@ -117,8 +117,11 @@ impl Client {
 
     fn plan(&self, py: Python<'_>, query: &Query) -> PyResult<Plan> {
         let (now, client, request) = (unix_nanos(py, self.now(py)?)?, self.client(py)?, query.0.clone());
-        // An archive may be remote.
-        let plan = py.detach(|| client.plan_all(&request, now));
+        let plan = if client.has_archive() {
+            beside(py, &self.process, move || client.plan_all(&request, now))?
+        } else {
+            py.detach(|| client.plan_all(&request, now))
+        };
         plan.map(Plan).map_err(|error| from_client(py, error))
     }
 
@@ -149,7 +152,7 @@ impl Client {
     /// Raises if the archive to read through holds another service's data.
     fn check_archive(&self, py: Python<'_>) -> PyResult<()> {
         let client = self.client(py)?;
-        py.detach(|| client.check_archive()).map_err(|error| from_client(py, error))
+        beside(py, &self.process, move || client.check_archive())?.map_err(|error| from_client(py, error))
     }
 
     /// What is known before a query is sent: whether a list must be fetched, and a warning.
@@ -178,6 +181,29 @@ impl Client {
             let listed = listed.map_err(|error| from_client(py, error))?;
             listed.warning().into_py_any(py)
         })
+    }
+
+    /// [`Self::look_up`] for several queries at once; what is refused is among the results.
+    fn look_up_each(
+        &self,
+        py: Python<'_>,
+        queries: Vec<PyRef<'_, Query>>,
+        now: f64,
+        archive: &Archive,
+    ) -> PyResult<Vec<Py<PyAny>>> {
+        let future = self.ask_listings(py, &queries, unix_nanos(py, now)?, archive)?;
+        looked_up(py, wait(py, &self.process, future)?)
+    }
+
+    fn look_up_each_async<'py>(
+        &self,
+        py: Python<'py>,
+        queries: Vec<PyRef<'py, Query>>,
+        now: f64,
+        archive: &Archive,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let future = self.ask_listings(py, &queries, unix_nanos(py, now)?, archive)?;
+        awaitable(py, &self.process, future, |py, every| looked_up(py, every)?.into_py_any(py))
     }
 
     /// The service's current time from its latest answer; None before the first, and when the client is closed.
@@ -404,4 +430,14 @@ impl Client {
 fn arrived(py: Python<'_>, answer: Result<Fetched, ClientError>) -> PyResult<(Vec<Py<Columns>>, u64)> {
     let Fetched { series, weight } = answer.map_err(|error| from_client(py, error))?;
     Ok((Columns::hand_over(py, series)?, weight.0))
+}
+
+/// What the lists say of each query: a warning, `None`, or the error that refuses it.
+fn looked_up(py: Python<'_>, every: Vec<Result<Listed, ClientError>>) -> PyResult<Vec<Py<PyAny>>> {
+    let one = |listed: Result<Listed, ClientError>| match listed {
+        Ok(listed) => listed.warning().into_py_any(py),
+        Err(error) if error.kind == ErrorKind::InvalidRequest => from_client(py, error).into_py_any(py),
+        Err(error) => Err(from_client(py, error)),
+    };
+    every.into_iter().map(one).collect()
 }

@@ -136,6 +136,12 @@ pub(super) fn spelled_setting(argument: &str, variable: &str) -> String {
     Spelling::caller().setting(argument, variable)
 }
 
+/// The XXH3 of some bytes, as an archive keeps it of its files.
+#[pyfunction]
+pub(super) fn checksum(py: Python<'_>, bytes: &[u8]) -> String {
+    py.detach(|| archive::xxh3(bytes))
+}
+
 /// Decodes a `/v1/points` body. With `strict`, a price that is 0 in every row beside unknown fields is an error instead
 /// of a warning.
 #[pyfunction]

@@ -53,8 +53,8 @@ mod _engine {
     use super::faults::{FaultRule, Faults};
     #[pymodule_export]
     use super::functions::{
-        analytics_endpoints, closest, contract_usd, data_types, decode_points, intervals, points_parameters, shutdown,
-        speak_of_options, spelled_argument, spelled_setting, table_text, tiers, to_grid, vocabulary, weight,
+        analytics_endpoints, checksum, closest, contract_usd, data_types, decode_points, intervals, points_parameters,
+        shutdown, speak_of_options, spelled_argument, spelled_setting, table_text, tiers, to_grid, vocabulary, weight,
         write_table,
     };
     #[pymodule_export]

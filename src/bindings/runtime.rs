@@ -297,6 +297,17 @@ fn ends_elsewhere() -> bool {
     ENDING.get().is_some_and(|ending| *ending != thread::current().id())
 }
 
+/// Runs work that waits for files or objects on another thread, so that Ctrl-C ends the waiting.
+pub(super) fn beside<T: Send + 'static>(
+    py: Python<'_>,
+    process: &Process,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    // In a box: what runs it is compiled once for each type of values.
+    let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
+    wait(py, process, async move { tokio::task::spawn_blocking(work).await })?.map_err(|_| gone())
+}
+
 /// As [`wait`], on the caller's own thread: no other thread is woken on the way, which is most of what a small answer takes.
 ///
 /// A call that takes longer, or has something to log, gets a thread that drives it on while this one runs Python: a handler

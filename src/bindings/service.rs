@@ -12,6 +12,7 @@ use pyo3::sync::MutexExt;
 use super::archive::Archive;
 use super::errors;
 use super::faults::Faults;
+use super::runtime::{Process, beside};
 use super::times::MOST_SECONDS;
 use crate::clock::{Clock, RunningClock, SECOND, UnixNanos};
 use crate::market::{self, Ingest, Market};
@@ -108,11 +109,13 @@ impl LocalService {
         };
         let clock = Arc::new(clock.at_speed(speed));
         let archive = archive.map(|archive| archive.0.clone());
-        let market = py.detach(|| match (archive, &data) {
-            (Some(archive), _) => Market::of_archive(archive),
-            (None, Some(store)) => Market::open(store),
-            (None, None) => Ok(Market::demo(seed)),
-        });
+        let process = Process::current(py)?;
+        let market = match (archive, &data) {
+            // It may be remote.
+            (Some(archive), _) => beside(py, &process, move || Market::of_archive(archive))?,
+            (None, Some(store)) => py.detach(|| Market::open(store)),
+            (None, None) => Ok(py.detach(|| Market::demo(seed))),
+        };
         let market = market.map_err(|error| errors::invalid(py, &error.to_string()))?;
         let mut market = market.with_any_block_size(any_block_size);
         if let Some(strict) = strict_symbols {

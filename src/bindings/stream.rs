@@ -225,7 +225,7 @@ impl EventStream {
         awaitable(py, &self.process, waiting, |py, ready| ready.into_py_any(py))
     }
 
-    fn take<'py>(&self, py: Python<'py>, most: usize) -> PyResult<(Bound<'py, PyList>, bool)> {
+    fn take(&self, py: Python<'_>, waiting: &Bound<'_, PyAny>, most: usize) -> PyResult<bool> {
         let own = self.own(py)?;
         load_numpy(py)?; // first: events already taken would be lost
         let taken = own.take(most);
@@ -233,7 +233,9 @@ impl EventStream {
         for event in taken.events {
             list.append(self.handed_over(py, event)?)?;
         }
-        Ok((list, taken.ended))
+        // By the engine: a signal's handler, which may raise, only runs after it has returned.
+        waiting.call_method1("extend", (list,))?;
+        Ok(taken.ended)
     }
 
     fn close(&self) {

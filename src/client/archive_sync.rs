@@ -88,8 +88,8 @@ impl Client {
                 Err(fault) => return Err(fault.into()),
             }
         }
-        self.inner.learn_limits().await;
-        let writer = key_writer(archive, &key).await?;
+        run.unless_ended(self.inner.learn_limits()).await?;
+        let writer = run.unless_ended(key_writer(archive, &key)).await??;
         let writer = on_writer(writer, move |writer| writer.mend(window, true)).await?;
         let asked = writer.asked();
         let slices = self.inner.allowed_slices(request, &asked, window, now)?;
@@ -154,9 +154,9 @@ impl Client {
     ) -> Result<Synced, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
-        self.inner.learn_limits().await;
+        run.unless_ended(self.inner.learn_limits()).await?;
         let window = closed(&key, request.window(now, self.inner.tier), now);
-        let writer = key_writer(archive, &key).await?;
+        let writer = run.unless_ended(key_writer(archive, &key)).await??;
         let mut writer = on_writer(writer, move |writer| writer.mend(window, false)).await?;
         let mut synced = Synced { aside: writer.take_aside(), ..Synced::default() };
         let asked = writer.asked();
@@ -199,9 +199,9 @@ impl Client {
     ) -> Result<Checked, ClientError> {
         self.inner.check_request(request)?;
         let key = key(&self.inner.source, request)?;
-        self.inner.learn_limits().await;
+        run.unless_ended(self.inner.learn_limits()).await?;
         let window = closed(&key, request.window(now, self.inner.tier), now);
-        let writer = key_writer(archive, &key).await?;
+        let writer = run.unless_ended(key_writer(archive, &key)).await??;
         // A comparison reads the files as they are: it must not drop a damaged file.
         let look =
             move |writer: &mut KeyWriter| if replace { writer.mend(window, true) } else { writer.examine(window) };

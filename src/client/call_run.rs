@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct ProgressUpdate {
     /// Requests that were answered.
     pub done: usize,
-    /// All requests of the call.
+    /// All requests of the call; 0 while none is known to be needed.
     pub requests: usize,
     /// Weight of the requests that were answered.
     pub weight_done: Weight,
@@ -115,6 +115,18 @@ impl<'a> CallRun<'a> {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
+    /// Waits for what a call needs before it sends anything.
+    ///
+    /// # Errors
+    /// The progress callback ended the call meanwhile.
+    pub(super) async fn unless_ended<T>(&self, needed: impl Future<Output = T>) -> Result<T, ClientError> {
+        tokio::select! {
+            biased;
+            value = needed => Ok(value),
+            () = self.ended() => Err(ClientError::new(ErrorKind::Transport, "not sent, because the call was ended")),
+        }
+    }
+
     fn counts(&self) -> MutexGuard<'_, CallCounts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,8 +180,7 @@ impl<'a> CallRun<'a> {
 
     fn report(&self) {
         let Some(on_progress) = self.on_progress.as_ref().filter(|_| !*self.ended.borrow()) else { return };
-        let update = self.update();
-        if update.requests > 0 && on_progress(&update).is_break() {
+        if on_progress(&self.update()).is_break() {
             self.stopped.store(true, Ordering::Relaxed);
             self.ended.send_replace(true);
         }

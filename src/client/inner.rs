@@ -80,6 +80,11 @@ impl Client {
         Ok(Self { inner: Arc::new(inner) })
     }
 
+    /// Whether calls read through an archive, which may be remote.
+    pub fn has_archive(&self) -> bool {
+        self.inner.archive.is_some()
+    }
+
     /// The budget as the local bucket sees it; `None` until the limit is known from a tier or an answer.
     pub fn budget(&self) -> Option<BudgetView> {
         self.inner.pacer.view()

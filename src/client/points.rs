@@ -70,7 +70,7 @@ impl Client {
         {
             return Ok(series);
         }
-        self.inner.learn_limits().await;
+        run.unless_ended(self.inner.learn_limits()).await?;
         self.listed(request)?;
         let requests = self.inner.requests_of(request, now)?;
         check_weight(requests.iter().map(|request| request.weight).sum(), requests.len(), request.max_weight)?;

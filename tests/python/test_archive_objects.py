@@ -583,7 +583,17 @@ def test_it_can_be_pickled_where_the_environment_has_the_credentials(demo, clien
         assert content(copy.candles(*MARKET, **WINDOW)) == expected
 
 
-def test_ctrl_c_ends_the_waiting_for_a_silent_store(bucket):
+@pytest.mark.parametrize(
+    "call",
+    [
+        "archive.contents()",
+        "mp.Client('k', 'http://127.0.0.1:9', archive=archive).plan('candles', *market, period='1d')",
+        "archive.plan_all(mp.Client('k', 'http://127.0.0.1:9', tier='advanced'), universe)",
+        "archive.sync_all(mp.Client('k', 'http://127.0.0.1:9', tier='advanced'), universe)",
+        "mp.LocalService(archive)",
+    ],
+)
+def test_ctrl_c_ends_the_waiting_for_a_silent_store(bucket, call):
     # The interrupt comes when the store was asked: one that hits an import within ends the process by the signal.
     code = f"""
 import os, signal, socket, threading
@@ -596,8 +606,12 @@ asked = []
 signal.signal(signal.SIGINT, signal.default_int_handler)
 threading.Thread(target=interrupt, daemon=True).start()
 options = {{"endpoint_url": f"http://127.0.0.1:{{silent.getsockname()[1]}}"}}
+archive = mp.Archive({bucket.url!r}, storage_options=options)
+market = "BINANCE_FUTURES", "BTCUSDT", "1h"
+candles = dict(type="candles", exchange=market[0], symbol=market[1], interval=market[2], period="1d")
+universe = dict(series=[candles])
 try:
-    mp.Archive({bucket.url!r}, storage_options=options).contents()
+    {call}
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -10,6 +10,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints.common.sparks import HIGH, meter, spark
+from support import NOW
 from support.bodies import BOOK, CANDLES, START, body, candles, heatmap, stamp
 from support.children import run
 
@@ -107,6 +108,15 @@ def test_a_series_tells_its_window_rows_gaps_and_line(client):
     close = answer["close"]
     assert f"close {close.min():,.6g} to {close.max():,.6g}" in texts
     assert len(text) < 24_000
+
+
+def test_what_is_closed_has_a_card():
+    service = mp.LocalService(now=NOW)
+    client = service.client("unlimited")
+    client.close()
+    service.stop()
+    assert {"state", "closed"} <= set(sound(client._repr_html_()))
+    sound(service._repr_html_())
 
 
 def paid_in(shown):

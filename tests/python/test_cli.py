@@ -421,6 +421,11 @@ def test_the_demo_makes_its_files(cli, tmp_path):
     assert len(picture) > 50_000
 
 
+def test_any_encoding_of_the_output_will_do(cli):
+    text = good(cli("demo", "--output", "out", MARKETPOINTS_API_KEY=None, PYTHONIOENCODING="ascii:strict"))
+    assert r"0 \u2192 1 spent" in text
+
+
 def test_unknown_symbols_and_any_block_size_can_be_asked_all_the_same(cli):
     market = ("BINANCE_FUTURES", "BTCUSD", "1h", "--period", "2h")
     refused = cli("fetch", "candles", *market)

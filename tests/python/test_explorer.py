@@ -13,6 +13,7 @@ import pytest
 
 import marketpoints as mp
 from marketpoints.explorer.downsampling import BubbleData
+from marketpoints.explorer.latest_task import LatestTask
 from marketpoints.identity import Provenance
 from support.bodies import BOOK, START, body, candles, heatmap, stamp
 from support.children import run
@@ -600,3 +601,39 @@ def test_an_interpreter_ends_with_pictures_under_way(environment):
     """
     tests = str(Path(__file__).parent)
     assert run(code, environment | {"PYTHONPATH": os.pathsep.join([tests, *sys.path])}) == "asked\n"
+
+
+def test_an_interpreter_does_not_wait_for_a_download(environment):
+    code = """
+        import threading
+        import marketpoints as mp
+        from support.bodies import BOOK, body, heatmap
+        reads = threading.Event()
+        class Silent:
+            def read(self, *call, **named):
+                reads.set()
+                threading.Event().wait()
+        explorer = mp.decode_points(body(heatmap(BOOK))).explore(archive=Silent())
+        (start, end), levels = explorer._answers.base.window, (1.0, 2.0)
+        explorer._answers.loads.ask(((start - 10**12, end), levels))
+        assert reads.wait(30)
+        print("asked")
+    """
+    tests = str(Path(__file__).parent)
+    assert run(code, environment | {"PYTHONPATH": os.pathsep.join([tests, *sys.path])}, timeout=30) == "asked\n"
+
+
+def test_a_job_without_a_thread_is_done_with_the_next(monkeypatch):
+    done = []
+    task = LatestTask(done.append, 1.0)
+
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(RuntimeError):
+            task.ask(1)
+    task.ask(2)
+    task.join(30)
+    assert done == [2]

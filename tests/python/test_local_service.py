@@ -15,10 +15,19 @@ from support.wire import get
 NOW = "2024-05-06T12:00:30"
 
 
-@pytest.mark.parametrize("settings", [{"port": 99_999}, {"port": -1}, {"port": "80"}, {"seed": -1}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"port": 99_999}, {"port": -1}, {"port": "80"}, {"seed": -1}, {"host": None}, {"host": 7}, {"access_log": 1}],
+)
 def test_settings_of_a_service_are_checked(settings):
     with pytest.raises(mp.InvalidRequest, match=next(iter(settings))):
         mp.LocalService(**settings)
+
+
+@pytest.mark.parametrize("tier", [None, [], 1, "pro"])
+def test_a_client_is_of_a_key_or_tier(service, tier):
+    with pytest.raises(mp.InvalidRequest, match="tier: "):
+        service.client(tier)
 
 
 def test_the_clock_does_not_run_over_its_end():

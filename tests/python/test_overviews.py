@@ -1,5 +1,6 @@
 """Overviews of archived heatmaps: what is seen of them is what is seen of the snapshots, and they follow the data."""
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 import marketpoints as mp
 from marketpoints.archive.overviews import of_archive
 from marketpoints.archive.overviews.build import Downsampled, coarsened, step_of
-from marketpoints.archive.overviews.files import months_of
+from marketpoints.archive.overviews.files import months_of, opened
 from support.bodies import body, heatmap
 
 if "CI" not in os.environ:  # there nothing is skipped
@@ -240,6 +241,25 @@ def test_a_damaged_overview_is_made_anew(archive):
     (second / "about.json").write_text("{")
     assert archive.build_overviews(*BOOKS, **DEPTH).built == 2
     assert archive.build_overviews(*BOOKS, **DEPTH).built == 0 and len(folders(archive)) == 2
+    # A single bit of any file.
+    for number, file in enumerate(sorted(first.iterdir())):
+        whole_file = bytearray(file.read_bytes())
+        whole_file[len(whole_file) * number // 8] ^= 1
+        file.write_bytes(whole_file)
+        assert opened(next(month for month in months_of(Path(archive.path), key) if month.folder == first)) is None
+        assert archive.build_overviews(*BOOKS, **DEPTH).built == 1, file.name
+    (first / "900.levels").write_bytes(b"")
+    assert archive.build_overviews(*BOOKS, **DEPTH).built == 1
+
+
+def test_a_disk_that_takes_no_overviews_is_an_error_of_the_archive(archive, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "touch", full)
+    with pytest.raises(mp.ArchiveError, match="overviews of 2026-01 cannot be written: No space left on device"):
+        archive.build_overviews(*BOOKS, **DEPTH)
+    assert not folders(archive)
 
 
 def test_what_a_killed_build_left_is_removed_by_a_later_one(archive):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
+from marketpoints.stream.events import event_of
 
 START = "2026-04-22T18:00:00"
 BEGIN = 1_776_880_800
@@ -171,6 +172,31 @@ def test_polling_waits_for_the_first_and_no_longer(twin):
         assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize("taken", ["polled", "iterated"])
+def test_a_signal_costs_no_event(twin, monkeypatch, error, taken):
+    """The handler of a signal raises in the midst: that of Ctrl-C, or of an alarm of the program's own."""
+    client = twin.client("basic")
+    calls = itertools.count(1)
+
+    def interrupted(message):
+        if next(calls) % 3 == 2:
+            raise error
+        return event_of(message)
+
+    found, errors = [], 0
+    with client.stream({"type": "FUNDING_RATE", **MARKET}) as stream:
+        twin.advance(300)
+        monkeypatch.setattr("marketpoints.stream.streams.event_of", interrupted)
+        while len(found) < 20:
+            try:
+                found += stream.poll(timeout=30, most=2) if taken == "polled" else [next(stream)]
+            except error:
+                errors += 1
+    assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
+    assert errors >= 7
+
+
 def test_walls_are_reported_by_their_names(twin):
     trades = [mp.Channel(type="TRADE", exchange="BYBIT", symbol=symbol) for symbol in ("BTCUSDT", "ETHUSDT")]
     with pytest.raises(mp.TierError, match="needs the plan basic") as caught:
@@ -217,10 +243,17 @@ def test_settings_that_cannot_be_are_refused():
     for settings in (
         {"queue": 0},
         {"overflow": "forget"},
+        {"overflow": 1},
         {"backoff": (0.0, 60.0)},
         {"backoff": (5.0, 2.0)},
+        {"backoff": 3},
+        {"backoff": (1, 2, 3)},
+        {"backoff": (1, "2")},
         {"reconnects": -1},
         {"ping_after": 0},
+        {"ping_after": "20"},
+        {"ping_after": None},
+        {"ping_after": 10**400},
     ):
         with pytest.raises(mp.InvalidRequest, match=next(iter(settings))):
             client.stream(channel, **settings)

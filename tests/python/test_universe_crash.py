@@ -1,5 +1,6 @@
 """Runs of a universe that are killed, and several at once: each weight is paid once, each byte is the same."""
 
+import fcntl
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import sys
 import textwrap
 import time
 from _thread import interrupt_main
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -178,3 +180,16 @@ def test_an_interrupt_that_wakes_nobody_ends_it_too(service, tmp_path):
             mp.Archive(tmp_path).sync_all(client, UNIVERSE, progress=progress)
         service.faults.clear()
         assert mp.Archive(tmp_path).plan_all(client, UNIVERSE).weight < WEIGHT
+
+
+def test_ctrl_c_ends_the_waiting_for_another_program_that_writes(service, tmp_path):
+    archive = mp.Archive(tmp_path)
+    with service.client("unlimited", **PATIENT) as client, ExitStack() as others:
+        archive.sync_all(client, UNIVERSE | {"series": [one | {"start": END - HOUR} for one in UNIVERSE["series"]]})
+        locks = sorted((tmp_path / "_marketpoints" / "lock").iterdir())
+        assert len(locks) == 10
+        for lock in locks[1:]:
+            fcntl.flock(others.enter_context(lock.open()), fcntl.LOCK_EX)
+        # The one that is free is answered.
+        with pytest.raises(KeyboardInterrupt):
+            archive.sync_all(client, UNIVERSE, progress=lambda done, total: interrupt_main())

@@ -122,6 +122,8 @@ def test_a_file_is_named_in_its_errors(file, tmp_path):
         mp.Universe.from_toml(path)
     with pytest.raises(mp.InvalidRequest, match=r"universe\.toml: is no TOML: .*line 1"):
         mp.Universe.from_toml(file("= 3"))
+    with pytest.raises(mp.InvalidRequest, match=r"universe\.toml: is no universe: .*nested too deeply"):
+        mp.Universe.from_toml(file("a = " + "[" * 100_000))
     with pytest.raises(mp.InvalidRequest, match=r"nowhere\.toml: cannot be read: No such file"):
         mp.Universe.from_toml(tmp_path / "nowhere.toml")
     with pytest.raises(mp.InvalidRequest, match="neither a Universe nor mappings"):

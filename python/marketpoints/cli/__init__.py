@@ -1,6 +1,7 @@
 """The command line: ``marketpoints demo | serve | ingest | fetch | plan | sync | weight | usage``."""
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -103,6 +104,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
     given = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
     _engine.speak_of_options(True)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has every character
     try:
         with warnings.catch_warnings():
             for category in SHOWN:

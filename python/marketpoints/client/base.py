@@ -261,8 +261,9 @@ class Connection(EngineCaller):
         return f"<{type(self).__name__} {printable(self.base_url)}, tier {self.tier or 'unknown'}{state}>"
 
     def _repr_html_(self) -> str:
-        budget = self.budget  # the client's own bucket: nothing is asked
-        facts = {"address": self.base_url, "tier": self.tier or "unknown"}
+        is_closed = self._connected is None
+        budget = None if is_closed else self.budget  # the client's own bucket: nothing is asked
+        facts = {"address": self.base_url, "tier": self.tier or "unknown"} | ({"state": "closed"} if is_closed else {})
         return card(
             type(self).__name__,
             facts | ({} if budget is None else budget._facts()),

@@ -2,10 +2,12 @@
 
 import os
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .. import _engine
-from ..common.arguments import between, flag, new_folder
+from ..common.arguments import between, flag, new_path, seconds, text
+from ..common.secrets import redacted
+from ..errors import InvalidRequest
 from ..stream.channels import Channels, parts_of
 from .base import Connection
 
@@ -52,17 +54,18 @@ class StreamMethods(Connection, Generic[StreamAnswer]):
                 there, which takes a small part of the time of single events; everything else comes as it is.
 
         Raises:
-            InvalidRequest: A channel is not valid, or cannot be recorded; found before anything is sent.
+            InvalidRequest: A channel or a setting is not valid, or a channel cannot be recorded; found before anything
+                is sent.
         """
         parts = parts_of(channels)
         engine = self._live.stream(
             parts,
             queue=between(queue, "queue", 1, 2**31),
-            overflow=overflow,
-            backoff=backoff,
+            overflow=text(overflow, "overflow") or "",
+            backoff=_pauses(backoff),
             reconnects=None if reconnects is None else between(reconnects, "reconnects", 0, 2**31),
-            ping_after=ping_after,
-            record=None if record is None else new_folder(record, "record"),
+            ping_after=seconds(ping_after, "ping_after"),
+            record=None if record is None else new_path(record, "record", "folder"),
             batches=flag(batches, "batches"),
         )
         return self._opened(engine, len(parts), batches)
@@ -70,3 +73,11 @@ class StreamMethods(Connection, Generic[StreamAnswer]):
     @abstractmethod
     def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> StreamAnswer:
         """The engine's stream of so many channels, to be iterated over."""
+
+
+def _pauses(backoff: Any) -> tuple[float, float]:
+    try:
+        first, longest = backoff
+    except (TypeError, ValueError):
+        raise InvalidRequest(f"backoff: {redacted(backoff)} is not two numbers of seconds, such as (2, 60)") from None
+    return seconds(first, "backoff"), seconds(longest, "backoff")

@@ -185,7 +185,7 @@ def folder(value: Any) -> str:
     Raises:
         InvalidRequest: The value names neither.
     """
-    path = new_folder(value, "archive")
+    path = new_path(value, "archive", "folder")
     if path.startswith("file://"):
         address = urllib.parse.urlsplit(path)
         if address.netloc not in ("", "localhost"):
@@ -198,15 +198,15 @@ def folder(value: Any) -> str:
     return path
 
 
-def new_folder(value: Any, name: str) -> str:
-    """The path of a folder that need not exist yet.
+def new_path(value: Any, name: str, kind: str) -> str:
+    """The path of a file or folder (``kind``) that need not exist yet.
 
     Raises:
         InvalidRequest: The value is no path.
     """
     path = _path(value)
     if not path:
-        raise InvalidRequest(f"{name}: {redacted(value)} is not a folder")
+        raise InvalidRequest(f"{name}: {redacted(value)} is not a {kind}")
     return path
 
 

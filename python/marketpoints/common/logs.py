@@ -10,6 +10,7 @@ logging.
 
 import logging
 import sys
+import traceback
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -39,7 +40,11 @@ def emit(level: int, message: str, fields: Mapping[str, Any]) -> None:
 
 def note(message: str) -> None:
     """Logs a sentence about an answer: INFO, without an attempt's attributes."""
-    LOGGER.info("%s", printable(message), extra=dict.fromkeys(FIELDS))
+    try:
+        LOGGER.info("%s", printable(message), extra=dict.fromkeys(FIELDS))
+    except Exception:  # of the program's own handler: the answer was paid
+        if logging.raiseExceptions:
+            traceback.print_exc()
 
 
 def warn(message: str, category: type[Warning]) -> None:

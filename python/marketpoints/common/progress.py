@@ -16,8 +16,9 @@ __all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "reporting
 Report: TypeAlias = Callable[[int, int], object]
 #: None and False show nothing, True a bar on standard error; a function is called with (requests done, requests).
 Progress: TypeAlias = bool | Report | None
-#: The engine's callback, with requests done and in total, weight done and in total, rows, seconds until the budget
-#: allows the next request, and seconds left. A run of many calls adds a text: the calls in flight.
+#: The engine's callback, with requests done and in total (0 while none is known to be needed), weight done and in
+#: total, rows, seconds until the budget allows the next request, and seconds left. A run of many calls adds a text: the
+#: calls in flight.
 ProgressCallback: TypeAlias = Callable[..., object]
 
 
@@ -100,15 +101,46 @@ def _after_each_answer(on_answer: Report) -> ProgressCallback:
     return report
 
 
+class _Screen:
+    """Standard error, which may be missing or break at any moment: nothing more is shown then, and no call fails."""
+
+    def __init__(self) -> None:
+        self._stream: Any = sys.stderr
+
+    def write(self, text: str) -> None:
+        """Shows a text, if anything can still be shown."""
+        self._try("write", text)
+
+    def flush(self) -> None:
+        """Shows what was written at once."""
+        self._try("flush")
+
+    def _try(self, method: str, *args: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            getattr(self._stream, method)(*args)
+        except (OSError, ValueError, AttributeError):  # a full disk or a pipe without a reader; closed; no stream
+            self._stream = None
+
+    def __getattr__(self, name: str) -> Any:
+        # What tqdm asks of a terminal: its encoding and its width.
+        return getattr(self._stream, name)
+
+
 def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
     # The total comes with the first report: until then there is nothing to draw a bar of.
-    with tqdm.tqdm(desc="waiting for the first answer", bar_format="{desc}") as bar:
+    form: dict[str, Any] = {"desc": "waiting for the first answer", "bar_format": "{desc}", "dynamic_ncols": True}
+    with tqdm.tqdm(file=_Screen(), **form) as bar:
 
         def report(done: int, total: int, weight_done: int, weight: int, *how_far: Any) -> None:
+            if not total:
+                return
             bar.total, bar.n = weight, weight_done
             words = describe(done, total, weight_done, weight, *how_far).replace("{", "{{").replace("}", "}}")
             bar.bar_format = "{percentage:3.0f}%|{bar}| " + words
-            bar.refresh()
+            with bar.get_lock():  # tqdm itself would keep its lock when a Ctrl-C comes meanwhile
+                bar.refresh(nolock=True)
 
         try:
             yield report
@@ -118,17 +150,20 @@ def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
 
 
 def _line() -> Iterator[ProgressCallback]:
+    screen = _Screen()
     width = 0
 
-    def report(*how_far: Any) -> None:
+    def report(done: int, total: int, *how_far: Any) -> None:
         nonlocal width
-        line = describe(*how_far)
+        if not total:
+            return
+        line = describe(done, total, *how_far)
         width = max(width, len(line))
-        sys.stderr.write(f"\r{line:<{width}}")
-        sys.stderr.flush()
+        screen.write(f"\r{line:<{width}}")
+        screen.flush()
 
     try:
         yield report
     finally:
         if width:
-            sys.stderr.write("\n")
+            screen.write("\n")

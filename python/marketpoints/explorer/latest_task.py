@@ -1,26 +1,36 @@
 """A thread that runs only the latest job, and ends when there is none."""
 
+import atexit
 import threading
+import weakref
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 __all__ = ["LatestTask"]
 
 Job = TypeVar("Job")
 
+#: What the interpreter's exit waits for.
+TASKS: "weakref.WeakSet[LatestTask[Any]]" = weakref.WeakSet()
+
 
 class LatestTask(Generic[Job]):
     """Runs only the latest job: one that is still waiting when another arrives is dropped.
 
-    No daemon: the interpreter waits for the job at hand, a picture, so that none is cut off within the engine.
+    Args:
+        work: Does a job.
+        exit_grace: Most seconds that the interpreter's exit waits for the job at hand: long for a picture, so that none
+            is cut off within the engine; short for a download, whose wait the engine gives up.
     """
 
-    def __init__(self, work: Callable[[Job], None]) -> None:
+    def __init__(self, work: Callable[[Job], None], exit_grace: float) -> None:
         self._work = work
+        self._exit_grace = exit_grace
         self._lock = threading.Condition()
         self._waiting: list[Job] = []
         self._thread: threading.Thread | None = None
         self._closed = False
+        TASKS.add(self)
 
     @property
     def has_newer(self) -> bool:
@@ -40,8 +50,9 @@ class LatestTask(Generic[Job]):
             self._waiting = [job]
             self._lock.notify_all()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="marketpoints explorer", daemon=False)
-                self._thread.start()
+                thread = threading.Thread(target=self._run, name="marketpoints explorer", daemon=True)
+                thread.start()  # fails where there are too many; the next job tries again
+                self._thread = thread
 
     def close(self) -> None:
         """Drops the waiting job, and accepts no more; does not wait for the current one."""
@@ -56,6 +67,11 @@ class LatestTask(Generic[Job]):
         if thread is not None and thread is not threading.current_thread():
             thread.join(seconds)
 
+    def finish(self) -> None:
+        """Ends with the interpreter."""
+        self.close()
+        self.join(self._exit_grace)
+
     def _run(self) -> None:
         while True:
             with self._lock:
@@ -69,3 +85,9 @@ class LatestTask(Generic[Job]):
                 with self._lock:  # the next job starts a new thread
                     self._thread = None
                 raise
+
+
+@atexit.register
+def _finish() -> None:
+    for task in list(TASKS):
+        task.finish()

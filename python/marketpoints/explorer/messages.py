@@ -36,6 +36,8 @@ MILLI = 1_000_000
 LAST = 2**63 / MILLI
 #: Seconds that the view stands still before its profile is made.
 PAUSE = 0.08
+#: Most seconds that the interpreter's exit waits for a picture, and for what is being loaded.
+PICTURE_GRACE, LOAD_GRACE = 10.0, 1.0
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,9 @@ class Answers:
         self.base, self.over, self.beyond, self._send = base, over, beyond, send
         self._home = home
         self._scales: dict[str, Scale] = {}
-        self.pictures: LatestTask[ViewRequest] = LatestTask(self._answer)
-        self.profiles: LatestTask[ViewRequest] = LatestTask(self._answer_profile)
-        self.loads: LatestTask[View | None] = LatestTask(self._load)
+        self.pictures: LatestTask[ViewRequest] = LatestTask(self._answer, PICTURE_GRACE)
+        self.profiles: LatestTask[ViewRequest] = LatestTask(self._answer_profile, PICTURE_GRACE)
+        self.loads: LatestTask[View | None] = LatestTask(self._load, LOAD_GRACE)
         # Accepted offers: a later view does not replace them.
         self._taken: deque[Any] = deque()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _engine
 from ..client.clients import AsyncClient, Client
 from ..client.empty_answers import last_day
-from ..common.arguments import archive_engine, between, flag, number, path_text, text
+from ..common.arguments import archive_engine, between, flag, new_path, number, path_text, text
 from ..common.clock import OffsetClock
 from ..common.dialect import Dialect
 from ..common.display import card, safe_repr
@@ -100,7 +100,8 @@ class LocalService:
         archive = archive_engine(data) if is_archive(data) else None
         folder = None if data is None or archive is not None else path_text(data, "data")
         port, seed = between(port, "port", 0, 65_535), between(seed, "seed", 0, 2**64 - 1)
-        _warn_of_open_address(text(host, "host") or "")
+        host = text(host, "host") or ""
+        _warn_of_open_address(host)
         self._service = _engine.LocalService(
             folder,
             archive,
@@ -109,7 +110,7 @@ class LocalService:
             port=port,
             seed=seed,
             keys=entries.reveal(),
-            access_log=None if access_log is None else os.fspath(access_log),
+            access_log=None if access_log is None else new_path(access_log, "access_log", "file"),
             grace=number(grace, "grace") or 0.0,
             strict_symbols=None if strict_symbols is None else flag(strict_symbols, "strict_symbols"),
             any_block_size=flag(any_block_size, "any_block_size"),
@@ -298,6 +299,7 @@ class LocalService:
 
     def _settings(self, tier: str) -> dict[str, Any]:
         names, tiers = list(self.keys), self.tiers
+        tier = text(tier, "tier") or ""
         name = tier if tier in names else next((name for name in names if tiers[name] == tier), None)
         if name is None and (tier in tiers or tier in tiers.values()):
             hint = "only its hash is known here; give the key itself: Client(key, service.url, clock=service.now)"

@@ -2,12 +2,14 @@
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from itertools import islice
 from typing import Any
 
 from .. import _engine
 from ..common.display import safe_repr
 from ..common.logs import warn
 from ..common.warnings import UnknownSymbolWarning
+from ..errors import Error
 from .events import StreamEvent, event_of
 
 __all__ = ["AsyncStream", "Stream"]
@@ -29,8 +31,7 @@ class _EventBuffer:
         self._events: deque[Any] = deque()
 
     def _take(self) -> None:
-        events, self._ended = self._stream.take(self._at_once)
-        self._events.extend(events)
+        self._ended = self._stream.take(self._events, self._at_once)
 
     def _warn(self, words: str | None) -> None:
         """Warns of a channel that may stay silent, before it is opened: a program may turn warnings into errors."""
@@ -47,27 +48,37 @@ class _EventBuffer:
             message = self._events.popleft()
         except IndexError:
             return None
-        if isinstance(message, Exception):
-            raise message
-        return event_of(message)
+        try:
+            return _event(message)
+        except Error:
+            raise
+        except BaseException:  # of a signal, such as Ctrl-C
+            self._events.appendleft(message)
+            raise
 
     def _several(self, most: int) -> list[StreamEvent]:
         """The available events, at most so many; an error that comes first is raised, a later one left for later."""
-        if not self._events:
-            self._take()
         found: list[StreamEvent] = []
-        while self._events and len(found) < most:
-            try:
-                event = self._next()
-            except Exception as error:
-                if not found:
+        # No signal, such as Ctrl-C, comes between the two assignments. When one comes later, all events are put back.
+        waiting, self._events = self._events, deque()
+        looked_at = delivered = 0
+        try:
+            while len(found) < most:
+                if looked_at == len(waiting):
+                    self._ended = self._stream.take(waiting, self._at_once)
+                    if looked_at == len(waiting):
+                        break
+                try:
+                    found.append(_event(waiting[looked_at]))
+                except Error:
+                    if found:
+                        break
+                    delivered = 1
                     raise
-                self._events.appendleft(error)
-                break
-            if event is not None:
-                found.append(event)
-            if not self._events:
-                self._take()
+                looked_at += 1
+            delivered = looked_at
+        finally:
+            self._events.extendleft(islice(reversed(waiting), len(waiting) - delivered))
         return found
 
     @property
@@ -103,6 +114,12 @@ class _EventBuffer:
     def __repr__(self) -> str:
         channels = f"{self._channels} channel{'' if self._channels == 1 else 's'}"
         return f"<{type(self).__name__} of {channels}, {self.state}>"
+
+
+def _event(message: Any) -> StreamEvent:
+    if isinstance(message, Exception):
+        raise message
+    return event_of(message)
 
 
 class Stream(_EventBuffer, Iterator[StreamEvent]):

@@ -1,10 +1,8 @@
 """The plan of a universe: the missing windows of every series, cut by the engine's planner."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from math import log
 from typing import Any, TypeAlias
@@ -21,7 +19,6 @@ from ..records.pieces import PlannedSeries, Slice, SyncArguments, query_of
 from ..records.plan import Budget
 from ..records.tables import Records
 from ..records.universe import SeriesPlan, UniversePlan
-from .threads import completed
 from .universe import Universe
 
 __all__ = ["PARALLEL", "planned_async", "planned_blocking"]
@@ -85,24 +82,23 @@ def planned_blocking(
     client: Client, universe: Universe, archive: _engine.Archive, *, asks: bool = True
 ) -> UniversePlan:
     """Plans with a blocking client. Without ``asks`` only filters of markets are asked, and symbols count as known."""
-    with ThreadPoolExecutor(PARALLEL) as pool:
-
-        def ask(question: Question) -> Any:
-            name, asked = question
-            if not asks and name in ("usage", "look_up"):
-                return [None] * len(asked)
-            if name == "look_up":
-                look_up = _returning_errors(lambda one: client._live.look_up(one[0], one[1], archive))
-                return [one.result() for one in completed(pool, [partial(look_up, one) for one in asked])]
-            return getattr(client, name)(**asked)
-
-        steps, answer = _steps(client, universe, archive), None
-        try:
-            while True:
-                answer = ask(steps.send(answer))
-        except StopIteration as done:
-            planned: UniversePlan = done.value
-            return planned
+    steps = _steps(client, universe, archive)
+    answer: Any = None
+    try:
+        while True:
+            name, asked = steps.send(answer)
+            if not asks and name == "usage":
+                answer = None
+            elif not asks and name == "look_up":
+                answer = [None] * len(asked[0])
+            elif name == "look_up":
+                queries, now = asked
+                answer = client._live.look_up_each(queries, now, archive)
+            else:
+                answer = getattr(client, name)(**asked)
+    except StopIteration as done:
+        planned: UniversePlan = done.value
+        return planned
 
 
 async def planned_async(client: AsyncClient, universe: Universe, archive: _engine.Archive) -> UniversePlan:
@@ -110,14 +106,6 @@ async def planned_async(client: AsyncClient, universe: Universe, archive: _engin
     import asyncio  # not loaded with the package: a caller that awaits has it
 
     steps, answer = _steps(client, universe, archive), None
-    slots = asyncio.Semaphore(PARALLEL)
-
-    async def look_up(asked: tuple[_engine.Query, float]) -> str | InvalidRequest | None:
-        async with slots:
-            try:
-                return await client._live.look_up_async(asked[0], asked[1], archive)
-            except InvalidRequest as problem:
-                return problem
 
     def step() -> Question | UniversePlan:
         try:
@@ -129,20 +117,11 @@ async def planned_async(client: AsyncClient, universe: Universe, archive: _engin
     while not isinstance(question := await asyncio.to_thread(step), UniversePlan):
         name, asked = question
         if name == "look_up":
-            answer = await asyncio.gather(*(look_up(one) for one in asked))
+            queries, now = asked
+            answer = await client._live.look_up_each_async(queries, now, archive)
         else:
             answer = await getattr(client, name)(**asked)
     return question
-
-
-def _returning_errors(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def caught(one: Any) -> Any:
-        try:
-            return work(one)
-        except InvalidRequest as problem:
-            return problem
-
-    return caught
 
 
 def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Archive) -> Planning:
@@ -171,7 +150,7 @@ def _steps(client: Client | AsyncClient, universe: Universe, archive: _engine.Ar
         for entry in entries:
             _plan(entry, planner, any_tier)
         asked = [entry for entry in entries if entry.requests]
-        answers = yield "look_up", [(entry.query, now) for entry in asked]
+        answers = yield "look_up", ([entry.query for entry in asked], now)
     finally:
         planner.close()
         any_tier.close()

@@ -229,6 +229,8 @@ def _read(file: str) -> dict[str, Any]:
         raise InvalidRequest(f"cannot be read: {problem.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise InvalidRequest(f"is no TOML: {problem}") from None
+    except RecursionError:
+        raise InvalidRequest("is no universe: its lists or tables are nested too deeply") from None
 
 
 def _known(given: Mapping[str, Any], known: Sequence[str], where: str) -> None:

@@ -1,8 +1,8 @@
 //! The client's methods as futures: each is run by a blocking and by an async method. They are boxed where they arise: one is
 //! kilobytes large, and would be copied from caller to caller.
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt, stream};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -15,6 +15,9 @@ use crate::bindings::times::unix_nanos;
 use crate::client::{Checked, ClientError, Each, Fetched, Listed, Synced};
 use crate::clock::UnixNanos;
 use crate::protocol::{AnalyticsAnswer, DiscoveryList, Filters, MarketListing, Weight};
+
+/// Most queries whose lists are asked, and whose archive is read, at once.
+const LOOKED_UP_AT_ONCE: usize = 8;
 
 impl Client {
     pub(super) fn fetch_points(
@@ -41,6 +44,19 @@ impl Client {
         let (client, request) = (self.client(py)?, query.0.clone());
         let archive = archive.map(|archive| archive.0.clone());
         Ok(async move { client.look_up_all(&request, now, archive.as_ref()).await }.boxed())
+    }
+
+    /// What the lists say of each query; what is refused as well.
+    pub(super) fn ask_listings(
+        &self,
+        py: Python<'_>,
+        queries: &[PyRef<'_, Query>],
+        now: UnixNanos,
+        archive: &Archive,
+    ) -> PyResult<BoxFuture<'static, Vec<Result<Listed, ClientError>>>> {
+        let every = queries.iter().map(|query| self.ask_listing(py, query, now, Some(archive)));
+        let every = every.collect::<PyResult<Vec<_>>>()?;
+        Ok(stream::iter(every).buffered(LOOKED_UP_AT_ONCE).collect().boxed())
     }
 
     pub(super) fn fetch_missing(

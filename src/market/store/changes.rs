@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::archive::{ArchiveError, Metadata, ParquetWriter, Table, Unplaced, open_own, open_own_to_write};
+use crate::archive::{ArchiveError, LockedFile, Metadata, ParquetWriter, Table, Unplaced, open_own, open_own_to_write};
 use crate::market::store::file_list;
 
 pub(in crate::market) const GATE: &str = ".gate";
@@ -20,7 +20,7 @@ const DIGITS: u64 = 20;
 /// A lock that keeps a store unchanged until dropped.
 #[derive(Debug)]
 pub(in crate::market) struct StoreReading {
-    _changes: Option<File>,
+    _changes: Option<LockedFile>,
     /// Number of changes of the store.
     pub(in crate::market) count: u64,
 }
@@ -29,12 +29,11 @@ impl StoreReading {
     /// Waits until a change under way is done.
     pub(in crate::market) fn begin(root: &Path) -> Self {
         // Stores of earlier versions lack the files; a file system without locks is read without one.
-        let gate = open_own(&root.join(GATE)).ok();
-        let _ = gate.as_ref().map(File::lock_shared);
-        let mut changes = open_own(&root.join(CHANGES)).ok();
-        let _ = changes.as_ref().map(File::lock_shared);
+        let locked = |name: &str| open_own(&root.join(name)).ok().map(LockedFile::shared);
+        let gate = locked(GATE);
+        let mut changes = locked(CHANGES);
         drop(gate);
-        let count = changes.as_mut().map_or(0, count);
+        let count = changes.as_deref_mut().map_or(0, count);
         Self { _changes: changes, count }
     }
 }
@@ -88,9 +87,9 @@ impl Change {
             let path = root.join(name);
             open_own_to_write(&path, false).map_err(|error| ArchiveError { path, problem: error.to_string() })
         };
-        let (gate, mut changes) = (open(GATE)?, open(CHANGES)?);
-        let _ = gate.lock();
-        let _ = changes.lock();
+        let (gate, changes) = (open(GATE)?, open(CHANGES)?);
+        let _gate = LockedFile::exclusive(gate);
+        let mut changes = LockedFile::exclusive(changes);
         let count = count(&mut changes) + 1;
         let written = changes.seek(SeekFrom::Start(0)).and_then(|_| changes.write_all(count.to_string().as_bytes()));
         written.map_err(|error| ArchiveError { path: root.join(CHANGES), problem: error.to_string() })?;

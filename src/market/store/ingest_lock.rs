@@ -9,7 +9,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::archive::{ArchiveError, is_same_file, open_own_to_write};
+use crate::archive::{ArchiveError, LockedFile, is_same_file, open_own_to_write};
 
 const NAME: &str = ".ingest";
 /// Time between two attempts to lock.
@@ -19,7 +19,9 @@ const DIGITS: u64 = 20;
 
 /// Lock of one ingest on a store, held until dropped.
 #[derive(Debug)]
-pub(in crate::market) struct IngestLock(File);
+pub(in crate::market) struct IngestLock {
+    _file: LockedFile,
+}
 
 impl IngestLock {
     /// Waits for the lock of the existing store at `root`. Before a wait, `notice` gets a sentence, once. `None` if
@@ -41,9 +43,9 @@ impl IngestLock {
                     let id = std::process::id().to_string();
                     let written = file.set_len(0).and_then(|()| file.write_all(id.as_bytes()));
                     written.map_err(bad)?;
-                    return Ok(Some(Self(file)));
+                    return Ok(Some(Self { _file: LockedFile::new(file) }));
                 }
-                Err(TryLockError::Error(_)) => return Ok(Some(Self(file))),
+                Err(TryLockError::Error(_)) => return Ok(Some(Self { _file: LockedFile::new(file) })),
                 Err(TryLockError::WouldBlock) => {}
             }
             if !notified {
@@ -59,13 +61,6 @@ impl IngestLock {
             }
             std::thread::sleep(PAUSE);
         }
-    }
-}
-
-impl Drop for IngestLock {
-    fn drop(&mut self) {
-        // Explicitly, because a child that was forked meanwhile has the file open as well.
-        let _ = self.0.unlock();
     }
 }
 

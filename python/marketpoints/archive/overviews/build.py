@@ -10,7 +10,7 @@ from ... import _engine
 from ...common.times import DAY_NS, SECOND_NS
 from ...plots.axes import moments
 from ...plots.overlays import middles
-from .files import INTERVALS, ROW, Month, building, write
+from .files import INTERVALS, ROW, Month, building, write, writing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,15 +130,17 @@ def build(
     """
     import numpy as np
 
-    folder = building(month)
+    with writing(month):
+        folder = building(month)
     try:
         ladder = INTERVALS[interval]
         paths = {seconds: folder / f"{seconds}.levels" for seconds in ladder}
         rows: dict[int, list[Any]] = {seconds: [np.empty(0, dtype=ROW)] for seconds in ladder}
         written = dict.fromkeys(ladder, 0)
         about: dict[str, Any] = {"id": None, "extra": {}, "step": block or 1.0, "levels": {}, "sides": False}
-        for path in paths.values():
-            path.touch()
+        with writing(month):
+            for path in paths.values():
+                path.touch()
         for name in month.days:
             shown = read(name)
             if shown is not None and len(shown):
@@ -153,11 +155,12 @@ def build(
                     length = seconds * SECOND_NS
                     rows[seconds].append(_rows(fine, written[seconds], shown, middle, length))
                     written[seconds] += len(fine.levels)
-                    with paths[seconds].open("ab") as file:
+                    with writing(month), paths[seconds].open("ab") as file:
                         fine.levels.tofile(file)
                 about["sides"] |= bool((fine.bids >= 0).any())
             done()
-        return write(month, about, {seconds: np.concatenate(several) for seconds, several in rows.items()}, paths)
+        with writing(month):
+            return write(month, about, {seconds: np.concatenate(several) for seconds, several in rows.items()}, paths)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

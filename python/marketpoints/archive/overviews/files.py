@@ -9,17 +9,22 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ... import _engine
 from ...common.intervals import BY_LENGTH, BY_NAME, DAY
+from ...errors import ArchiveError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["INTERVALS", "ROW", "Month", "MonthOverviews", "building", "months_of", "opened", "write"]
+__all__ = ["INTERVALS", "ROW", "Month", "MonthOverviews", "building", "months_of", "opened", "write", "writing"]
 
 #: Fewest source buckets in a bucket of an overview: with fewer it saves too little.
 LEAST = 4
@@ -32,10 +37,12 @@ INTERVALS = {
     )
 }
 #: Version of the files' format; files of another version are ignored.
-VERSION = 1
+VERSION = 2
 ABOUT = "about.json"
 #: Seconds after which an unchanged folder counts as left by a killed program; a month takes minutes.
 LEFT = DAY
+#: Bytes of a file that are looked at at a time: files are larger than what should be in memory.
+BLOCK = 16 << 20
 #: A row of an overview: start of the bucket, where its levels end, bids; lowest, highest and last mid price.
 ROW = [("start", "<i8"), ("end", "<i8"), ("bids", "<i8"), ("low", "<f8"), ("high", "<f8"), ("last", "<f8")]
 
@@ -119,7 +126,8 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
     for seconds, values in rows.items():
         values.tofile(folder / f"{seconds}.rows")
     counts = {seconds: [len(rows[seconds]), path.stat().st_size // 16] for seconds, path in levels.items()}
-    (folder / ABOUT).write_text(json.dumps(about | {"counts": counts}), "utf-8")
+    text = json.dumps(about | {"counts": counts, "files": _checksums(folder, counts)})
+    (folder / ABOUT).write_text(json.dumps({"checksum": _engine.checksum(text.encode()), "about": text}), "utf-8")
     size = sum(path.stat().st_size for path in folder.iterdir())
     if month.folder.exists() and opened(month) is None:
         shutil.rmtree(month.folder)
@@ -133,6 +141,25 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
         if other != month.folder and not other.name.endswith(".new"):
             shutil.rmtree(other, ignore_errors=True)
     return size
+
+
+def _checksums(folder: Path, lengths: Iterable[Any]) -> dict[str, list[str]]:
+    """The checksums of each block of the files with rows and levels."""
+    found: dict[str, list[str]] = {}
+    for name in [f"{one}.{what}" for one in lengths for what in ("rows", "levels")]:
+        with (folder / name).open("rb") as file:
+            found[name] = [_engine.checksum(block) for block in iter(partial(file.read, BLOCK), b"")]
+    return found
+
+
+@contextmanager
+def writing(month: Month) -> Iterator[None]:
+    """Gives a failure to write a month's overviews, such as on a full disk, the type of an archive's errors."""
+    try:
+        yield
+    except OSError as problem:
+        message = f"the overviews of {month.name} cannot be written: {problem.strerror or problem}"
+        raise ArchiveError(message, path=str(problem.filename or month.folder)) from problem
 
 
 def building(month: Month) -> Path:
@@ -150,7 +177,12 @@ def opened(month: Month) -> MonthOverviews | None:
     import numpy as np
 
     try:
-        about = json.loads((month.folder / ABOUT).read_text("utf-8"))
+        file = json.loads((month.folder / ABOUT).read_text("utf-8"))
+        about = json.loads(file["about"])
+        if _engine.checksum(file["about"].encode()) != file["checksum"]:
+            return None
+        if _checksums(month.folder, about["counts"]) != about["files"]:
+            return None
         rows: dict[int, npt.NDArray[Any]] = {}
         levels: dict[int, npt.NDArray[np.float64]] = {}
         for name, (row_count, level_count) in about["counts"].items():
@@ -163,6 +195,6 @@ def opened(month: Month) -> MonthOverviews | None:
                 levels[seconds] = np.memmap(path, dtype="<f8", mode="r", shape=(level_count, 2))
             else:  # nothing cannot be mapped
                 levels[seconds] = np.empty((0, 2))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return MonthOverviews(about, rows, levels)

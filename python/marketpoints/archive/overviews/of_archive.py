@@ -137,6 +137,7 @@ class ExploreMethods(Inventory):
                 store.
             NotArchivedError: Nothing of it is kept.
             DamagedFileError: A file is not what was written; so :class:`ForeignFileError`.
+            ArchiveError: They cannot be written, such as on a full disk.
         """
         from .build import build
 

@@ -11,6 +11,7 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::operations::{ArchiveStore, FileRanges, Found, Lock, Staged, Version, aside, own};
 use crate::archive::atomic_file::{is_random, permissions};
+use crate::archive::locked_file::LockedFile;
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
 use crate::archive::regular_file::{open_plain, open_plain_with, plain};
@@ -36,9 +37,7 @@ struct UnplacedFile {
 
 /// A lock, held until dropped; the system releases it if the process ends in any way.
 #[derive(Debug)]
-struct FileLock {
-    file: Option<File>,
-}
+struct FileLock(Option<LockedFile>);
 
 impl Folder {
     /// A folder, which need not exist yet.
@@ -237,7 +236,7 @@ impl ArchiveStore for Folder {
         let file = open_plain_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path);
         let file = file.map_err(|error| bad(&error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(FileLock { file: Some(file) }))),
+            Ok(()) => Ok(Some(Box::new(FileLock(Some(LockedFile::new(file)))))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => {
                 Err(bad(&format!("{error}; an archive needs a file system that locks files")))
@@ -288,16 +287,6 @@ impl Staged for UnplacedFile {
 
 impl Lock for FileLock {
     fn release(&mut self) {
-        // Unlocked explicitly: a child that was forked meanwhile has the file open too, so closing it would not be
-        // enough.
-        if let Some(file) = self.file.take() {
-            let _ = file.unlock();
-        }
-    }
-}
-
-impl Drop for FileLock {
-    fn drop(&mut self) {
-        self.release();
+        drop(self.0.take());
     }
 }

@@ -49,8 +49,9 @@ struct DayKey {
 /// A day's open file.
 struct Day {
     file: LinesFile,
-    /// Rows that are not written yet.
+    /// Rows that are not written yet, and their number.
     pending: String,
+    pending_rows: u64,
     /// Ids of the last rows when the file was opened, because a new connection replays recent events.
     known: HashSet<String>,
     /// The book as recorded in the file.
@@ -146,27 +147,31 @@ impl Recorder {
         let state = &mut *guard;
         let now = self.clock.now();
         let mut touched = Vec::new();
-        for event in events {
+        let mut outcome = events.iter().try_for_each(|event| {
             let Some((key, row)) = placed(event).filter(|(key, _)| self.is_asked(key)) else {
                 state.left_out += 1;
-                continue;
+                return Ok(());
             };
             let day = self.day(state, &key)?;
             let begun = day.pending.is_empty();
-            let added = day.add(&key, &row, now);
-            if added > 0 && begun {
+            day.pending_rows += day.add(&key, &row, now);
+            if begun && !day.pending.is_empty() {
                 touched.push(key);
             }
-            state.rows += added;
-        }
+            Ok(())
+        });
+        // Where one file fails, the rows of the others are written all the same.
         for key in touched {
             if let Some(day) = state.days.get_mut(&key) {
-                let rows = std::mem::take(&mut day.pending);
-                day.file.append(rows.as_bytes())?;
+                let (rows, count) = (std::mem::take(&mut day.pending), std::mem::take(&mut day.pending_rows));
+                match day.file.append(rows.as_bytes()) {
+                    Ok(()) => state.rows += count,
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
             }
         }
         state.close_some();
-        Ok(())
+        outcome
     }
 
     fn is_asked(&self, key: &DayKey) -> bool {
@@ -217,6 +222,7 @@ impl Day {
         Self {
             file,
             pending: String::new(),
+            pending_rows: 0,
             known: if dump.has_ids() {
                 tail.lines().rev().take(MOST_KNOWN).map(rows::id_of).map(str::to_owned).collect()
             } else {

@@ -248,6 +248,25 @@ fn nothing_is_recorded_behind_a_link_or_into_what_is_no_file() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn rows_count_once_written_and_one_file_s_failure_costs_no_other_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let channels = ["BTCUSDT", "ETHUSDT"].map(|symbol| Channel::new("TRADE", "BYBIT", symbol));
+    let recorder = Recorder::new(folder.path(), &channels, Arc::new(ManualClock::default())).unwrap();
+    let both = |id: &str| {
+        let of = |symbol: &str| trade(symbol, id, "BUY", (MIDNIGHT, 0), 5.0);
+        events(&json!([of("BTCUSDT"), of("ETHUSDT")]))
+    };
+    recorder.events(&both("1")).unwrap();
+    fs::remove_dir_all(folder.path().join("trades/BYBIT/BTCUSDT")).unwrap();
+    let error = recorder.events(&both("2")).unwrap_err();
+    assert!(error.problem.contains("removed") && error.path.to_string_lossy().contains("BTCUSDT"), "{error}");
+    assert_eq!(recorder.rows(), 3);
+    let kept = lines(folder.path(), "trades/BYBIT/ETHUSDT/2026-01-22.csv");
+    assert_eq!(kept.len(), 3, "a header and both rows: {kept:?}");
+}
+
 #[test]
 fn channels_that_carry_no_raw_data_are_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().unwrap();
