@@ -1,6 +1,6 @@
 """The identity of a series, and the query that fetched it (specification, section 2.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -9,7 +9,7 @@ from .printable import printable
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Provenance", "ProvenanceParts", "Selection", "SeriesId", "Window"]
+__all__ = ["Provenance", "ProvenanceParts", "Selection", "SeriesId", "Window", "distinguishing"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,18 @@ class SeriesId:
         symbol = self.raw_symbol or self.normalized_symbol or self.coin
         parts = (self.type, self.exchange, symbol, self.interval, self.tenor, self.token_name, self.side)
         return printable(" ".join(part for part in parts if part)) or "unnamed series"
+
+
+def distinguishing(ids: Sequence[SeriesId], names: Sequence[str]) -> list[str]:
+    """Those of an identity's fields, in this order, that distinguish some of these where those before do not."""
+    found: list[str] = []
+    groups = 1
+    for name in names:
+        count = len({tuple(getattr(one, part) for part in (*found, name)) for one in ids})
+        if count > groups:
+            found.append(name)
+            groups = count
+    return found
 
 
 class Window(NamedTuple):

@@ -105,6 +105,11 @@ def test_columns_of_several_series_are_told_apart_by_what_differs():
     assert list(mp.align(btc, minutes).columns) == ["time", "close", "close_5m"]
     both = mp.align(btc, eth, series(starts, [9, 9], rawSymbol="ETHUSDT", exchange="BINANCE_FUTURES"))
     assert list(both.columns) == ["time", "close", "close_ETHUSDT_BYBIT", "close_ETHUSDT_BINANCE_FUTURES"]
+    # A coin adds nothing to its symbol.
+    coins = [series(starts, [1, 2], rawSymbol=f"{coin}USDT", coin=coin) for coin in ("BTC", "ETH")]
+    interest = [series(starts, [1, 2], rawSymbol=f"{coin}USDT", coin=coin, type="OTHER_AGG") for coin in ("BTC", "ETH")]
+    named = ["close", "close_ETHUSDT_SOME_VALUE_AGG", "close_BTCUSDT_OTHER_AGG", "close_ETHUSDT_OTHER_AGG"]
+    assert list(mp.align(*coins, *interest).columns) == ["time", *named]
     assert list(mp.align(btc, btc, btc).columns) == ["time", "close", "close_2", "close_3"]
 
 

@@ -119,6 +119,19 @@ def test_what_is_closed_has_a_card():
     sound(service._repr_html_())
 
 
+def test_numbers_have_the_digits_that_say_something():
+    from marketpoints.common.display import cell
+
+    shown = [cell(np.float64(value)) for value in (0.1 + 0.2, 62688.217000000004, 1e-9, 1e22, 89500.0, np.nan, -np.inf)]
+    assert shown == ["0.3", "62688.217", "1e-09", "1e+22", "89500.0", "nan", "-inf"]
+    assert [cell(np.int64(2**62)), cell(True), cell(np.ones(1)), cell(np.ones(2))] == [
+        str(2**62),
+        "True",
+        "1 value",
+        "2 values",
+    ]
+
+
 def paid_in(shown):
     """What a card says that was paid."""
     texts = sound(shown._repr_html_())

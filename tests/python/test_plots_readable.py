@@ -327,6 +327,24 @@ def test_the_corner_has_the_day_of_the_hours_beside_it(client, start, end, corne
     assert below.xaxis.get_offset_text().get_text() == corner
 
 
+@pytest.mark.parametrize("width", [1.2, 1.6, 2.5, 4.0, 8.0])
+@pytest.mark.parametrize(
+    ("interval", "period"), [("1m", "10m"), ("1m", "6h"), ("1h", "1d"), ("1h", "2d"), ("1h", "9d"), ("1d", "90d")]
+)
+def test_times_of_narrow_axes_do_not_run_into_each_other(client, width, interval, period):
+    figure = plt.figure(figsize=(width + 1, 3))
+    ax = figure.add_axes((0.5 / (width + 1), 0.2, width / (width + 1), 0.6))
+    client.candles(*MARKET[:2], interval, period=period).plot(ax=ax)
+    below = figure.axes[-1]
+    figure.canvas.draw()
+    low, high = below.get_xlim()
+    shown = [one for one in below.get_xticklabels() if one.get_text() and low <= one.get_position()[0] <= high]
+    assert len(shown) >= (1 if width < 2 else 2)
+    boxes = [one.get_window_extent() for one in shown]
+    for (left, right), pair in zip(itertools.pairwise(boxes), itertools.pairwise(shown), strict=True):
+        assert left.x1 < right.x0, [one.get_text() for one in pair]
+
+
 def test_the_blocks_of_a_short_profile_are_counted_in_whole_numbers():
     ax = decoded(points("TPO_AGG", [START])).plot()
     ax.figure.canvas.draw()

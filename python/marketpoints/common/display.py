@@ -60,11 +60,13 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping) or bool(getattr(value, "ndim", False)):
-        return f"{len(value):,} values"
+        return f"{len(value):,} value{'' if len(value) == 1 else 's'}"
     kind = dtype_kind(value)
     if kind == "M":
         return exact(value)
-    text = repr(value.item()) if kind and kind in "fiub" else str(value)
+    if kind == "f":
+        value = float(f"{value:.12g}")  # sums end in digits of rounding, such as 0.30000000000000004
+    text = repr(value.item()) if kind and kind in "iub" else str(value)
     return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")
 
 

@@ -44,6 +44,8 @@ FEW = 60
 CLOSE = 0.04
 #: Inches between pictures: a title, and the times and the date of the picture above.
 ROOM = 0.75
+#: Inches that a label of the time has at least.
+LABEL_ROOM = 0.45
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
@@ -289,13 +291,21 @@ def times(ax: Any) -> None:
                 first, last = days[0], days[-1]
                 if first.day != 1 and (first.year, first.month) != (last.year, last.month):
                     labels[0] = f"{first:%d %b}"
-            return labels
+            return _spaced(labels, ax)
 
     ax.xaxis.set_major_formatter(Dates(locator, tz="UTC", offset_formats=beside))
     ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
+
+
+def _spaced(labels: list[str], ax: Any) -> list[str]:
+    """The labels of a narrow axis, those left out that would run into others; a date stays."""
+    inches = ax.bbox.width / ax.figure.dpi
+    every = max(1, math.ceil(len(labels) / max(1, inches / LABEL_ROOM)))
+    kept = next((place for place, label in enumerate(labels) if ":" not in label), 0) % every
+    return [label if place % every == kept else "" for place, label in enumerate(labels)]
 
 
 def stacked(every: Sequence[Any]) -> None:

@@ -15,7 +15,7 @@ from ..common.sequence import ReadOnlySequence
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
 from ..errors import InvalidRequest, SelectionError
-from ..identity import ProvenanceParts, SeriesId
+from ..identity import ProvenanceParts, SeriesId, distinguishing
 from . import frames
 from .cards import series_card, set_card
 from .heatmap import Heatmap
@@ -103,11 +103,11 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
 
     def _by(self) -> str:
         """A call that selects one of several series, as far as their identities differ."""
-        known = [one.known() for one in self.ids]
-        names = [name for name in IDENTITY if len({one.get(name) for one in known}) > 1]
-        # These differ whenever the symbol does.
-        names = [name for name in names if name in known[0] and name not in ("normalized_symbol", "category")]
-        return f"sel({', '.join(f'{name}={known[0][name]!r}' for name in names)})" if names else "sel(…)"
+        first = self.ids[0].known()
+        names = [name for name in distinguishing(self.ids, IDENTITY) if name in first and name != "side"]
+        if len({one.side for one in self.ids}) > 1:
+            names.append("side")  # always told: a side says what a series is of
+        return f"sel({', '.join(f'{name}={first[name]!r}' for name in names)})" if names else "sel(…)"
 
     def sel(self, **wanted: str) -> "SeriesSet":
         """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.

@@ -8,7 +8,7 @@ from ..common.arguments import METHODS
 from ..common.intervals import BY_NAME
 from ..common.protocols import ColumnSource, Label
 from ..errors import SelectionError
-from ..identity import SeriesId
+from ..identity import SeriesId, distinguishing
 from .arrow_tables import Flat
 from .ragged import Nested, Ragged
 
@@ -86,10 +86,10 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
 
 
 def _labels(identities: Sequence[SeriesId]) -> list[str]:
-    """Labels that distinguish identities: by one field if that is enough, else by all that differ."""
-    kinds = {part: len({getattr(one, part) for one in identities}) for part in PARTS}
-    differing = [part for part in PARTS if kinds[part] > 1]
-    parts = [part for part in differing if kinds[part] == len(identities)][:1] or differing
+    """Labels that distinguish identities: by one field if that is enough, else by all that are needed."""
+    alone = (part for part in PARTS if len({getattr(one, part) for one in identities}) == len(identities))
+    first = next(alone, None)
+    parts = distinguishing(identities, PARTS) if first is None else [first]
     words = ([_word(part, getattr(one, part)) for part in parts] for one in identities)
     return ["_".join(word for word in one if word) for one in words]
 

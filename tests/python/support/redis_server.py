@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -18,14 +19,20 @@ def running(folder):
         if os.environ.get("CI"):
             pytest.fail(advice)
         pytest.skip(advice)
-    socket = folder / "redis.sock"
-    command = [program, "--port", "0", "--save", "", "--dir", str(folder), "--unixsocket", str(socket)]
+    path = folder / "redis.sock"
+    command = [program, "--port", "0", "--save", "", "--dir", str(folder), "--unixsocket", str(path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             deadline = time.monotonic() + 30
-            while not socket.exists():
+            while not listens(path):
                 assert server.poll() is None
                 assert time.monotonic() < deadline
-            yield f"unix://{socket}"
+            yield f"unix://{path}"
         finally:
             server.terminate()
+
+
+def listens(path):
+    """Whether a server takes connections there: it makes the file a little earlier."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
