@@ -583,6 +583,7 @@ def test_it_can_be_pickled_where_the_environment_has_the_credentials(demo, clien
         assert content(copy.candles(*MARKET, **WINDOW)) == expected
 
 
+# faults.md row 38
 @pytest.mark.parametrize(
     "call",
     [

@@ -77,6 +77,7 @@ def test_the_line_is_shown_and_ended(client, monkeypatch):
     assert f"3/3 requests, {151 * 1_440:,} rows" in screen.getvalue() and screen.getvalue().endswith("\n")
 
 
+# faults.md row 38
 @pytest.mark.usefixtures("shown")
 def test_a_signal_while_the_line_is_drawn_leaves_no_lock(client, monkeypatch):
     with monkeypatch.context() as patched:

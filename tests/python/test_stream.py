@@ -172,6 +172,7 @@ def test_polling_waits_for_the_first_and_no_longer(twin):
         assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
 
 
+# faults.md row 38
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 @pytest.mark.parametrize("taken", ["polled", "iterated"])
 def test_a_signal_costs_no_event(twin, monkeypatch, error, taken):

@@ -182,6 +182,7 @@ def test_an_interrupt_that_wakes_nobody_ends_it_too(service, tmp_path):
         assert mp.Archive(tmp_path).plan_all(client, UNIVERSE).weight < WEIGHT
 
 
+# faults.md row 38
 def test_ctrl_c_ends_the_waiting_for_another_program_that_writes(service, tmp_path):
     archive = mp.Archive(tmp_path)
     with service.client("unlimited", **PATIENT) as client, ExitStack() as others:
