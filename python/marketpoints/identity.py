@@ -1,7 +1,7 @@
 """The identity of a series, and the query that fetched it (specification, section 2.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .printable import printable
@@ -9,7 +9,7 @@ from .printable import printable
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Provenance", "ProvenanceParts", "Selection", "SeriesId", "Window", "distinguishing"]
+__all__ = ["Provenance", "ProvenanceParts", "Selection", "SeriesId", "Window", "distinguishing", "of_sum"]
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class SeriesId:
         return printable(" ".join(part for part in parts if part)) or "unnamed series"
 
 
-def distinguishing(ids: Sequence[SeriesId], names: Sequence[str]) -> list[str]:
-    """Those of an identity's fields, in this order, that distinguish some of these where those before do not."""
+def distinguishing(several: Sequence[Mapping[str, str | None]], names: Sequence[str]) -> list[str]:
+    """Those of the fields, in this order, that distinguish some of several where those before do not."""
     found: list[str] = []
     groups = 1
     for name in names:
-        count = len({tuple(getattr(one, part) for part in (*found, name)) for one in ids})
+        count = len({tuple(one.get(part) for part in (*found, name)) for one in several})
         if count > groups:
             found.append(name)
             groups = count
@@ -88,6 +88,20 @@ class Selection(NamedTuple):
     def __str__(self) -> str:
         market = self.symbol or self.coin or "all"
         return printable(f"{market} on {' + '.join(self.exchanges)}" if self.exchanges else market)
+
+
+def of_sum(identity: SeriesId, asked: Selection | None, joint: str) -> SeriesId:
+    """The identity of a series; a sum over exchanges names no market (supplement 2): it has that of the query.
+
+    Args:
+        identity: As the service sent it.
+        asked: What the call asked for.
+        joint: Text between the names of several exchanges.
+    """
+    if asked is None or identity.raw_symbol or identity.exchange:
+        return identity
+    exchanges = joint.join(asked.exchanges) or None
+    return replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
 
 
 class Provenance(NamedTuple):

@@ -110,6 +110,9 @@ def test_columns_of_several_series_are_told_apart_by_what_differs():
     interest = [series(starts, [1, 2], rawSymbol=f"{coin}USDT", coin=coin, type="OTHER_AGG") for coin in ("BTC", "ETH")]
     named = ["close", "close_ETHUSDT_SOME_VALUE_AGG", "close_BTCUSDT_OTHER_AGG", "close_ETHUSDT_OTHER_AGG"]
     assert list(mp.align(*coins, *interest).columns) == ["time", *named]
+    # What one of them lacks distinguishes nothing: a coin's supply has no symbol.
+    supply = series(starts, [1, 2], rawSymbol=None, exchange=None, type="OTHER_AGG")
+    assert list(mp.align(btc, supply).columns) == ["time", "close", "close_OTHER_AGG"]
     assert list(mp.align(btc, btc, btc).columns) == ["time", "close", "close_2", "close_3"]
 
 
@@ -242,6 +245,19 @@ def test_what_cannot_be_joined_is_refused():
     chains = series([START, START], [1, 2], type="TOKEN_SUPPLY_AGG", interval="DAY", name="circulatingSupply")
     with pytest.raises(mp.SelectionError, match="several rows are known at one time"):
         mp.align(one, chains)
+
+
+def test_units_and_sums_over_exchanges_are_told_apart(client):
+    market, window = ("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": START, "end": START + 5 * HOUR}
+    coins, usd = client.open_interest(*market, **window), client.open_interest(*market, usd=True, **window)
+    names = ["open", "high", "low", "close"]
+    assert list(mp.align(coins, usd).columns) == ["time", *names, *(f"{name}_usd" for name in names)]
+    assert list(mp.align(usd, coins).columns) == ["time", *names, *(f"{name}_native" for name in names)]
+    wide = (coins + usd).to_pandas(pivot=True)
+    assert list(wide.columns) == [f"{name}_{unit}" for unit in ("native", "usd") for name in names]
+    candles = client.candles(*market, **window)
+    summed = client.candles(["BINANCE_FUTURES", "BYBIT"], coin="BTC", interval="1h", group_by="sum", **window)
+    assert "close_BINANCE_FUTURES_BYBIT" in mp.align(candles, summed).columns
 
 
 def test_nothing_joins_nothing():

@@ -337,6 +337,17 @@ def test_a_long_frame_has_the_rows_of_each_series_in_their_order():
     assert answer[0]["count"].tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
+def test_a_long_frame_says_which_rows_are_in_usd(client, method):
+    market, window = ("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": "2025-01-01", "end": "2025-01-01T03:00"}
+    coins, usd = client.open_interest(*market, **window), client.open_interest(*market, usd=True, **window)
+    frame = getattr(coins + usd, method)()
+    units = frame["unit"].to_pylist() if method == "to_arrow" else list(frame["unit"])
+    assert units == ["native"] * 3 + ["usd"] * 3
+    alike = getattr(usd + client.open_interest("BYBIT", *market[1:], usd=True, **window), method)()
+    assert "unit" not in (alike.column_names if method == "to_arrow" else alike.columns)
+
+
 @pytest.mark.parametrize("known_at", [False, True])
 @pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
 def test_a_long_frame_asks_each_series_for_its_rows_once(monkeypatch, method, known_at):

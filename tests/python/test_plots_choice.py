@@ -255,6 +255,19 @@ def test_records_of_the_demo_market(client, size):
     Picture(board[0].plot(ax=ax()))
 
 
+@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+@pytest.mark.parametrize("size", [(4, 3), (6.4, 4.8)])
+def test_a_summary_on_given_axes_covers_none_of_its_own_labels(client, size, layout):
+    wallet = client.leaderboard(limit=3)[0].wallet_address
+    summary = client.market_summary(condition_id=client.positions(user_wallet=wallet)[0].condition_id)
+    figure, ax = plt.subplots(figsize=size, layout=layout)
+    summary.plot(ax=ax)
+    figure.canvas.draw()
+    above, below = figure.axes
+    label = above.xaxis.label.get_window_extent()
+    assert above.get_xlabel() and label.y0 > below.get_window_extent().y1
+
+
 def test_what_stands_below_two_panels_does_not_run_together(client):
     wallet = client.leaderboard(limit=3)[0].wallet_address
     _, ax = plt.subplots(figsize=(6, 5), layout="constrained")

@@ -227,6 +227,23 @@ def test_candles_and_liquidations_lie_over_a_book():
         assert full.get_ylim() == plain.get_ylim()
 
 
+def test_what_lies_over_an_empty_book_is_drawn():
+    book = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(101.0, 3.0)])] * 60)))
+    hour = mp.decode_points(body(candles([(100.0, 101.0, 99.0, 100.5, 1.0)], exchange="BYBIT", rawSymbol="XRPUSDT")))
+    points = [{"Point": {"liquidations": 5.0, "timestamp": stamp(START + MINUTE * 20)}}]
+    identity = {"type": "LIQUIDATION_AGG", "exchange": "BYBIT", "rawSymbol": "XRPUSDT", "interval": "MINUTE"}
+    bought = mp.decode_points(body({"id": identity | {"side": "BUY"}, "points": points}))
+    for nothing in (book.only[0:0], mp.decode_points(body(heatmap([([], [])] * 60))).only):
+        alone = book.only.plot(ax=axes(), candles=hour, liquidations=bought)
+        shown = nothing.plot(ax=axes(), candles=hour, liquidations=bought)
+        picture = Picture(shown)
+        assert len(shown.collections) == len(alone.collections) and any("largest: 5" in text for text in picture.texts)
+        assert shown.get_title("left").endswith("no levels") and not any(text == "no levels" for text in picture.texts)
+        together = Picture(mp.plot(nothing, hour, bought, volume=False))
+        assert len(together.figure.axes) == 2 and any("no levels" in text for text in together.texts)
+        assert any(len(one.collections) > 1 for one in together.figure.axes)
+
+
 @pytest.mark.parametrize("theme", ["dark", "light"])
 @pytest.mark.parametrize("norm", ["quantile", "log", "symlog", "linear"])
 @pytest.mark.parametrize(

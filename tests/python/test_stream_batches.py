@@ -105,7 +105,8 @@ def test_columns_have_their_types():
     assert batch.ids.tolist() == ["é7", "", "last"] and batch.sides.tolist() == [1, 0, -1]
     assert np.isnat(batch.times).tolist() == [False, True, False]
     assert batch.series_codes.tolist() == [0, 1, 2] and batch.market_codes.tolist() == [0, 0, 0]
-    assert repr(batch).startswith("TradeBatch(type='TRADE'")
+    whole = "<TradeBatch of 3 trade rows: BINANCE_FUTURES BTCUSDT, from 2026-04-22T18:00:00.000000000>"
+    assert repr(batch) == whole
 
 
 def test_what_is_no_row_comes_at_its_place():

@@ -214,6 +214,10 @@ def test_what_proves_nothing_is_refused(service):
         assert_no_lookahead(lambda client: 5, service, TIMES)
     with pytest.raises(mp.InvalidRequest, match="has no times"):
         assert_no_lookahead(lambda client: pd.DataFrame({"a": [1]}), service, TIMES)
+    # Where the full history does not reach back to a moment, nothing is known of it.
+    short = "first row of the full history, of 2026-05-31 .*, lies after 2026-05-29 18:30"
+    with pytest.raises(mp.InvalidRequest, match=short):
+        assert_no_lookahead(lambda client: mp.align(client.candles(*MARKET, "1h", period="12h")), service, TIMES)
     with pytest.raises(mp.InvalidRequest, match="no row at or before"):
         assert_no_lookahead(lambda client: candles(client).to_pandas(label="right").iloc[:0], service, TIMES)
 

@@ -237,5 +237,5 @@ def _cell(value: Any) -> str:
         return value
     if value.dtype.kind == "M":
         return exact(value)
-    # A double holds fifteen decimal digits; what follows is rounding error. Files have every digit.
-    return f"{value.item():.15g}" if value.dtype.kind == "f" else repr(value.item())
+    # Sums end in digits of rounding, such as 0.30000000000000004. Files have every digit.
+    return f"{value.item():.12g}" if value.dtype.kind == "f" else repr(value.item())

@@ -75,6 +75,10 @@ class ColumnSource(DatedFrameSource, Protocol):
     """A series whose columns go into a frame beside those of others."""
 
     @property
+    def asked_for(self) -> Selection | None:
+        """The markets that were asked for; None where that is not known."""
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Column names."""
 

@@ -59,9 +59,10 @@ def make(ax: Any, height: float = 5.0) -> Any:
 def room_between(ax: Any, pictures: int) -> float | None:
     """Room for a grid between pictures with titles and times of their own, one below the other in the place of axes.
 
-    None where a layout engine makes it.
+    None where a layout engine makes it: that of ``layout="constrained"``; a tight one leaves grids within grids alone.
     """
-    if ax.figure.get_layout_engine() is not None:
+    engine = ax.figure.get_layout_engine()
+    if engine is not None and not engine.adjust_compatible:
         return None
     height: float = ax.get_position().height * ax.figure.get_figheight()
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))

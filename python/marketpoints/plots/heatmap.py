@@ -11,7 +11,7 @@ from ..errors import InvalidRequest, SelectionError
 from . import palette
 from .axes import blank, line, make, prices, show_asked, show_span, spans, times
 from .bars import is_bars
-from .candles import is_candles
+from .candles import draw_prices, is_candles
 from .cells import mass, outside
 from .labels import amount_unit, identity_of, label, price_label, title, volume_per
 from .overlays import bubbles, candles_over, middles
@@ -47,7 +47,7 @@ def heatmap(
     ax.set_title(title(identity_of(shown), unit), loc="left")
     prices(ax, price_label(shown))
     if len(shown) == 0 or len(shown.levels) == 0:
-        return blank(ax, "no levels", shown)
+        return _without_levels(ax, shown, over, happened)
     asked = price_range(window)
     low, high = asked or _around_market(shown)
     row_height(step, low, high)
@@ -72,6 +72,18 @@ def heatmap(
         candles_over(ax, one)
     bubbles(ax, happened, [shown], over)
     _legend(ax, colours)
+    return ax
+
+
+def _without_levels(ax: Any, shown: Drawable, over: Sequence[Drawable], happened: Sequence[Drawable]) -> Any:
+    """What is to be drawn over a heatmap that has nothing to draw."""
+    filled = [one for one in over if len(one)]
+    if not filled:
+        return blank(ax, "no levels", shown)
+    words = ax.get_title("left")
+    draw_prices(ax, filled[:1], filled[0])
+    bubbles(ax, happened, filled[:1], ())
+    ax.set_title(f"{words}: no levels", loc="left")
     return ax
 
 

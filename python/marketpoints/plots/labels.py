@@ -9,7 +9,7 @@ from .. import _engine
 from ..common import data_types
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE, WEEK
 from ..common.protocols import Drawable
-from ..identity import SeriesId
+from ..identity import SeriesId, of_sum
 from ..printable import printable
 
 __all__ = [
@@ -47,11 +47,7 @@ def bare(text: str) -> str:
 
 def known_of(shown: Drawable) -> SeriesId:
     """The identity of a series; a sum over exchanges names no market (supplement 2), so it is taken from the query."""
-    identity, asked = shown.id, shown.asked_for
-    if not (asked is None or identity.raw_symbol or identity.exchange):
-        exchanges = " + ".join(asked.exchanges) or None
-        identity = replace(identity, exchange=exchanges, raw_symbol=asked.symbol, coin=identity.coin or asked.coin)
-    return identity
+    return of_sum(shown.id, shown.asked_for, " + ")
 
 
 def identity_of(shown: Drawable) -> SeriesId:
@@ -146,6 +142,7 @@ def names(ids: Sequence[SeriesId]) -> list[str]:
     """Names by which several series differ, for a legend."""
     common = shared(ids).known()
     different = [{name: value for name, value in one.known().items() if name not in common} for one in ids]
+    different = [one | ({"type": data_types.title(one["type"])} if "type" in one else {}) for one in different]
     labels = [" ".join(map(brief, _least(values).values())) for values in different]
     if len(set(labels)) < len(labels):
         labels = [" ".join(values.values()) for values in different]

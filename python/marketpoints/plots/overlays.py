@@ -16,9 +16,9 @@ __all__ = ["bubbles", "candles_over", "has_prices"]
 
 
 def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
-    """Whether a panel has prices over time: its candles do, and a book with both sides."""
-    every = [*base, *over]
-    return any(is_candles(one) for one in every) or any(map(is_book, every))
+    """Whether a panel has prices over time: its candles do, and a book with both sides, where they are not empty."""
+    every = [one for one in (*base, *over) if len(one)]
+    return any(is_candles(one) or (is_book(one) and len(one["levels"]) > 0) for one in every)
 
 
 def is_book(shown: Drawable) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from ..common.optional import load
 from ..errors import SelectionError
 from ..printable import printable
-from .axes import amounts, blank, make
+from .axes import amounts, blank, make, room_between
 from .bounds import check
 from .colours import DOWN, LINE, QUIET, UP, legend_background, text_colour
 from .labels import plain, short
@@ -231,7 +231,7 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
     place = ax.get_subplotspec()
     below = None
     if place is not None:
-        grid = place.subgridspec(2, 1, hspace=0.06)
+        grid = place.subgridspec(2, 1, hspace=room_between(ax, 2))
         ax.set_subplotspec(grid[0])
         below = ax.figure.add_subplot(grid[1])
     closed = f"{one.total_closed_positions:,} closed positions, {one.win_rate:.1f} % won"

@@ -123,7 +123,11 @@ def sorted_out(results: Sequence[Drawable]) -> tuple[list[PricePanel], list[list
     of_prices, volumes, bases, others = roles.values()
     markets = [PricePanel([one]) for one in bases]
     for one in of_prices:
-        books = [market for market in markets if market.is_of(one) and hasattr(market.base[0], "split")]
+        books = [
+            market
+            for market in markets
+            if market.is_of(one) and hasattr(market.base[0], "split") and len(market.base[0]["levels"])
+        ]
         both = [
             market
             for market in markets

@@ -78,7 +78,7 @@ def align(
     # The service sends a set's series in no fixed order: none of them gets the plain name.
     alone = [len(each) == 1 for each in joined for _ in each]
     apart = {given + place for place, one in enumerate(alone) if not one}
-    named = wide_frames.names([one.id for one in every], plain, apart=apart)
+    named = wide_frames.names(every, plain, apart=apart)
     columns = {} if own is None else dict(zip(named[0], plain[0].values(), strict=True))
     for one, age, names, held in zip(series, ages, named[given:], plain[given:], strict=True):
         columns |= zip(names, _joined(moments, _ascending(one), age, list(held.values())), strict=True)
@@ -114,6 +114,8 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
     if isinstance(left, (Series, SeriesSet)):
         own = left if isinstance(left, Series) else _only(left)
         return np.ascontiguousarray(_ascending(own)), own.timestamps, own
+    if isinstance(left, (list, tuple)) and any(isinstance(one, (Series, SeriesSet)) for one in left):
+        raise InvalidRequest("left: a list of series; give them one by one, first that of the rows: mp.align(a, b)")
     if hasattr(left, "columns"):
         raise InvalidRequest("left: a table is no moments; give those of its rows, such as left.index")
     # A pandas index or series may have a zone: NumPy has none, and warns.

@@ -7,7 +7,6 @@ from typing import Any, TypeAlias
 from .. import _engine
 from ..common.dtypes import dtype_kind
 from ..common.protocols import DatedFrameSource, FrameSource, Label
-from ..identity import SeriesId
 
 __all__ = [
     "LABELS",
@@ -19,10 +18,12 @@ __all__ = [
     "arrow_name",
     "choices_of",
     "columns_table",
+    "label_of",
     "long_table",
     "records_table",
     "series_table",
     "settled",
+    "unit_of",
     "usd_of",
 ]
 
@@ -36,7 +37,7 @@ Flat: TypeAlias = tuple[Any, Mapping[str, Any]]
 Described: TypeAlias = tuple[str, str, Any]
 #: Names of the sides of a book, by code; -1 is neither.
 SIDES = ("bid", "ask")
-# Columns that identify the series of a long frame: name in the frame, field of the identity.
+# Columns that identify the series of a long frame: name in the frame, field of the identity. ``unit`` may follow.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
 # Most labels that are written as codes; with more, polars gets texts and casts them itself.
 MOST_CODED = 256
@@ -71,7 +72,7 @@ def series_table(every: Sequence[FrameSource], label: Label = "left") -> _engine
     """
     if len(every) > 1:
         flats = [series.flat(label) for series in every]
-        return long_table(every, flats, choices_of([series.id for series in every], flats), coded=False)
+        return long_table(every, flats, choices_of(every, flats), coded=False)
     if not every:
         import numpy as np
 
@@ -88,10 +89,9 @@ def long_table(
     names_of = {name: names if coded and len(names) <= MOST_CODED else None for name, names in choices.items()}
     parts = []
     for series, flat in zip(every, flats, strict=True):
-        identity = series.id
         time, *columns = _described(*flat)
         rows = len(time[2])
-        known = [(name, "label", (getattr(identity, LABELS[name]), names, rows)) for name, names in names_of.items()]
+        known = [(name, "label", (label_of(series, name), names, rows)) for name, names in names_of.items()]
         parts.append(_engine.ArrowTable([time, *known, *columns]))
     return _engine.ArrowTable.stack(parts, _metadata(every))
 
@@ -158,15 +158,25 @@ def _metadata(every: Sequence[FrameSource]) -> dict[str, str]:
     return {name: str(value).lower() for name, value in usd_of(every).items()}
 
 
-def choices_of(ids: Sequence[SeriesId], flats: Sequence[Flat]) -> dict[str, list[str]]:
+def unit_of(series: FrameSource) -> str | None:
+    """What amounts are in: ``usd``, or ``native``, the unit of the market; None where that is not known."""
+    return {None: None, True: "usd", False: "native"}[series.usd]
+
+
+def label_of(series: FrameSource, name: str) -> str | None:
+    """A series' value in a column that identifies it."""
+    return unit_of(series) if name == "unit" else getattr(series.id, LABELS[name])
+
+
+def choices_of(every: Sequence[FrameSource], flats: Sequence[Flat]) -> dict[str, list[str]]:
     """The labels that identify series, in order of appearance, by column name."""
     choices: dict[str, list[str]] = {}
     columns = {name for _, own in flats for name in own}
-    by_symbol = all(one.raw_symbol is not None for one in ids)
-    for name, part in LABELS.items():
-        found = dict.fromkeys(getattr(one, part) for one in ids)
-        found.pop(None, None)
-        # A coin is redundant if all have a symbol.
-        if found and name not in columns and not (name == "coin" and by_symbol):
+    by_symbol = all(one.id.raw_symbol is not None for one in every)
+    for name in (*LABELS, "unit"):
+        found = dict.fromkeys(label for one in every if (label := label_of(one, name)) is not None)
+        # A coin is redundant if all have a symbol, and a unit if it is the same for all.
+        is_redundant = (name == "coin" and by_symbol) or (name == "unit" and len(found) < 2)
+        if found and name not in columns and not is_redundant:
             choices[name] = list(found)
     return choices

@@ -53,7 +53,7 @@ def _by_arrow(make: Callable[..., Any], *, coded: bool = False) -> Library:
         if not coded or len(every) < 2:
             return make(series_table(every, label))
         flats = [series.flat(label) for series in every]
-        choices = choices_of([series.id for series in every], flats)
+        choices = choices_of(every, flats)
         return make(long_table(every, flats, choices, coded=True), choices)
 
     return Library(

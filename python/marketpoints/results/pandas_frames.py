@@ -6,7 +6,7 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import FrameSource, Label
-from .arrow_tables import LABELS, SIDES, ColumnKind, ColumnTable, Flat, choices_of, settled, usd_of
+from .arrow_tables import SIDES, ColumnKind, ColumnTable, Flat, choices_of, label_of, settled, usd_of
 from .ragged import Nested, Ragged
 
 __all__ = ["of_columns", "of_records", "of_series"]
@@ -71,11 +71,10 @@ def _long(every: Sequence[FrameSource], label: Label) -> Any:
     alike = [_frame(pandas, list(parts)) for _, parts in itertools.groupby(flats, _form)]
     frame = alike[0] if len(alike) == 1 else pandas.concat(alike)
     rows = [len(times) for times, _ in flats]
-    ids = [series.id for series in every]
     # Once for the whole frame: categories in each part would take time and memory quadratic in their number.
-    for place, (name, choices) in enumerate(choices_of(ids, flats).items()):
-        codes = {value: code for code, value in enumerate(choices)}
-        own = np.array([codes.get(getattr(one, LABELS[name]), -1) for one in ids])
+    for place, (name, choices) in enumerate(choices_of(every, flats).items()):
+        codes: dict[str | None, int] = {value: code for code, value in enumerate(choices)}
+        own = np.array([codes.get(label_of(one, name), -1) for one in every])
         frame.insert(place, name, pandas.Categorical.from_codes(np.repeat(own, rows), categories=choices))
     frame.attrs = usd_of(every)
     return frame

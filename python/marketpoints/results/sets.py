@@ -103,8 +103,9 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
 
     def _by(self) -> str:
         """A call that selects one of several series, as far as their identities differ."""
-        first = self.ids[0].known()
-        names = [name for name in distinguishing(self.ids, IDENTITY) if name in first and name != "side"]
+        known = [one.known() for one in self.ids]
+        first = known[0]
+        names = [name for name in distinguishing(known, IDENTITY) if name in first and name != "side"]
         if len({one.side for one in self.ids}) > 1:
             names.append("side")  # always told: a side says what a series is of
         return f"sel({', '.join(f'{name}={first[name]!r}' for name in names)})" if names else "sel(…)"

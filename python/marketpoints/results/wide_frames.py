@@ -1,6 +1,6 @@
 """Several series side by side: a row for each time, and a column for each value of each series."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import _engine
@@ -8,14 +8,14 @@ from ..common.arguments import METHODS
 from ..common.intervals import BY_NAME
 from ..common.protocols import ColumnSource, Label
 from ..errors import SelectionError
-from ..identity import SeriesId, distinguishing
-from .arrow_tables import Flat
+from ..identity import distinguishing, of_sum
+from .arrow_tables import Flat, unit_of
 from .ragged import Nested, Ragged
 
 __all__ = ["names", "side_by_side", "taken", "values"]
 
-# Fields of the identity that distinguish columns of the same name, in their order in the name.
-PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval")
+# What distinguishes columns of the same name, in its order in the name.
+PARTS = ("raw_symbol", "coin", "exchange", "side", "tenor", "type", "interval", "unit")
 
 
 def side_by_side(every: Sequence[ColumnSource], label: Label) -> Flat:
@@ -29,7 +29,7 @@ def side_by_side(every: Sequence[ColumnSource], label: Label) -> Flat:
     stamps = [np.ascontiguousarray(one._stamps(label)).view("int64") for one in every]
     times = np.unique(np.concatenate([*stamps, np.array([], dtype=np.int64)]))
     plain = [values(one) for one in every]
-    named = names([one.id for one in every], plain, apart=range(len(every)))
+    named = names(every, plain, apart=range(len(every)))
     columns: dict[str, Any] = {}
     for one, known, own, held in zip(every, stamps, named, plain, strict=True):
         if len(held) < len(one.columns) or (len(known) > 1 and not (np.diff(known) > 0).all()):
@@ -51,11 +51,13 @@ def values(one: ColumnSource) -> dict[str, Any]:
     return {} if set(columns) - set(plain) == {"levels"} and set(plain) <= {"split"} else plain
 
 
-def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Collection[int] = ()) -> list[list[str]]:
-    """Column names of each series in a frame; names that several series share get a suffix of the differing fields.
+def names(
+    every: Sequence[ColumnSource], plain: Sequence[Iterable[str]], *, apart: Collection[int] = ()
+) -> list[list[str]]:
+    """Column names of each series in a frame; names that several series share get a suffix of what differs.
 
     Args:
-        ids: The identity of each series.
+        every: The series.
         plain: Its own names of its columns, such as the :func:`values`.
         apart: Places of series that get a suffix even if they are the first with a name; any other keeps the
             plain name there.
@@ -65,8 +67,9 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
         for name in own:
             having.setdefault(name, []).append(place)
     taken = {"time", "known_at", *having}
+    known = [_parts(one) for one in every]
     # Once for all columns that the same series have: comparing each with all would be quadratic.
-    labels = {places: _labels([ids[one] for one in places]) for places in set(map(tuple, having.values()))}
+    labels = {places: _labels([known[one] for one in places]) for places in set(map(tuple, having.values()))}
     label = {name: dict(zip(places, labels[tuple(places)], strict=True)) for name, places in having.items()}
     numbers: dict[str, int] = {}
     spelled = []
@@ -75,32 +78,34 @@ def names(ids: Sequence[SeriesId], plain: Sequence[Iterable[str]], *, apart: Col
         for name in own:
             word = name
             if place != having[name][0] or (place in apart and len(having[name]) > 1):
-                word = known = f"{name}_{label[name][place]}".rstrip("_")
+                word = labelled = f"{name}_{label[name][place]}".rstrip("_")
                 while word in taken:
-                    numbers[known] = numbers.get(known, 1) + 1
-                    word = f"{known}_{numbers[known]}"
+                    numbers[labelled] = numbers.get(labelled, 1) + 1
+                    word = f"{labelled}_{numbers[labelled]}"
             taken.add(word)
             words.append(word)
         spelled.append(words)
     return spelled
 
 
-def _labels(identities: Sequence[SeriesId]) -> list[str]:
-    """Labels that distinguish identities: by one field if that is enough, else by all that are needed."""
-    alone = (part for part in PARTS if len({getattr(one, part) for one in identities}) == len(identities))
+def _labels(known: Sequence[Mapping[str, str | None]]) -> list[str]:
+    """Labels that distinguish series: one field if that is enough and all have it, else all that are needed."""
+    alone = (part for part in PARTS if len({one[part] for one in known} - {None}) == len(known))
     first = next(alone, None)
-    parts = distinguishing(identities, PARTS) if first is None else [first]
-    words = ([_word(part, getattr(one, part)) for part in parts] for one in identities)
+    parts = distinguishing(known, PARTS) if first is None else [first]
+    words = ([one[part] for part in parts] for one in known)
     return ["_".join(word for word in one if word) for one in words]
 
 
-def _word(part: str, value: str | None) -> str | None:
-    """A part of an identity as users write it: ``1h``, ``open_interest``."""
-    if part == "interval":
-        return BY_NAME[value].short if value in BY_NAME else value
-    if part == "type":
-        return next((method for method, wire in METHODS.items() if wire == value), value)
-    return value
+def _parts(one: ColumnSource) -> dict[str, str | None]:
+    """What may distinguish a series, as users write it: ``1h``, ``open_interest``."""
+    identity = of_sum(one.id, one.asked_for, "_")
+    known: dict[str, str | None] = {part: getattr(identity, part) for part in PARTS if part != "unit"}
+    interval, wire = identity.interval, identity.type
+    known["interval"] = BY_NAME[interval].short if interval in BY_NAME else interval
+    known["type"] = next((method for method, other in METHODS.items() if other == wire), wire)
+    known["unit"] = unit_of(one)
+    return known
 
 
 def is_number(values: Any) -> bool:

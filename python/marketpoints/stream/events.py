@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..common.display import safe_repr
 from ..common.times import no_time
 from ..errors import DecodeError
+from ..printable import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +26,9 @@ __all__ = [
     "VolumeProfileEvent",
     "event_of",
 ]
+
+#: Most markets that a batch names.
+MARKETS = 3
 
 NAN = float("nan")
 
@@ -201,6 +206,13 @@ class TradeBatch(StreamEvent):
 
     def __len__(self) -> int:
         return len(self.times)
+
+    @safe_repr
+    def __repr__(self) -> str:
+        rows = f"{len(self):,} {self.name} row{'' if len(self) == 1 else 's'}"
+        some = sorted({" ".join(self.markets[code]) for code in set(self.market_codes.tolist())})
+        markets = ", ".join(some[:MARKETS]) + (f" and {len(some) - MARKETS} more" if len(some) > MARKETS else "")
+        return printable(f"<TradeBatch of {rows}: {markets}, from {self.times[0]}>")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
