@@ -122,8 +122,9 @@ def test_what_is_closed_has_a_card():
 def test_numbers_have_the_digits_that_say_something():
     from marketpoints.common.display import cell
 
-    shown = [cell(np.float64(value)) for value in (0.1 + 0.2, 62688.217000000004, 1e-9, 1e22, 89500.0, np.nan, -np.inf)]
-    assert shown == ["0.3", "62688.217", "1e-09", "1e+22", "89500.0", "nan", "-inf"]
+    values = (0.1 + 0.2, 62688.217000000004, 1e-9, 1e22, 89500.0, 1234567890123.0, np.nan, -np.inf)
+    shown = ["0.3", "62688.217", "1e-09", "1e+22", "89500.0", "1234567890123.0", "nan", "-inf"]
+    assert [cell(np.float64(value)) for value in values] == shown
     assert [cell(np.int64(2**62)), cell(True), cell(np.ones(1)), cell(np.ones(2))] == [
         str(2**62),
         "True",

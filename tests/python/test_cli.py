@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+import shlex
 import subprocess
 import time
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import marketpoints as mp
+from marketpoints.cli.tables import print_table
 from support import NOW
 from support.command_line import COMMAND, MARKET, WINDOW, good
 
@@ -424,6 +426,25 @@ def test_the_demo_makes_its_files(cli, tmp_path):
 def test_any_encoding_of_the_output_will_do(cli):
     text = good(cli("demo", "--output", "out", MARKETPOINTS_API_KEY=None, PYTHONIOENCODING="ascii:strict"))
     assert r"0 \u2192 1 spent" in text
+    assert "usage: " in good(cli("fetch", "--help", PYTHONIOENCODING="ascii:strict"))
+
+
+def test_data_are_utf_8_whatever_the_output_is():
+    price = {"close": 1.0, "timestamp": {"s": int(NOW) - 3_600}}
+    named = {"type": "TRADE_SIDE_AGNOSTIC_AGG", "exchange": "BYBIT", "rawSymbol": "BTC\u00e9", "interval": "HOUR"}
+    body = json.dumps({"series": [{"id": named, "points": [{"Point": price}]}]}).encode()
+    answer = mp.decode_points(body)
+    for form in ("csv", "json"):
+        out = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="backslashreplace")
+        print_table(answer, form, out)
+        text = out.buffer.getvalue().decode()
+        assert "BTC\u00e9" in (json.loads(text)[0]["symbol"] if form == "json" else text)
+
+
+def test_an_output_that_is_closed_is_none():
+    command = f"{shlex.join([*COMMAND, 'weight', 'candles', '--interval', '1h', '--period', '3600'])} >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
 
 
 def test_unknown_symbols_and_any_block_size_can_be_asked_all_the_same(cli):

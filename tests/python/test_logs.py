@@ -1,6 +1,8 @@
 """What the client logs by Python's logging: URL, weight, status, time, tries; never the key."""
 
 import asyncio
+import errno
+import io
 import logging
 import re
 
@@ -137,6 +139,27 @@ def test_a_handler_may_use_the_client(service, log):
     finally:
         logger.removeHandler(handler)
     assert asked == [None, 750]
+
+
+@pytest.mark.parametrize("stderr", ["good", "broken", "none"])
+def test_a_handler_that_fails_costs_no_answer(service, log, monkeypatch, stderr):
+    class Failing(logging.Handler):
+        def emit(self, record):
+            raise RuntimeError("no room for logs")
+
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise OSError(errno.ENOSPC, "full")
+
+    logger, handler = logging.getLogger("marketpoints"), Failing(logging.INFO)
+    with service.client("advanced", check_symbols=False) as client, monkeypatch.context() as patched:
+        logger.addHandler(handler)
+        patched.setattr("sys.stderr", {"good": io.StringIO(), "broken": Broken(), "none": None}[stderr])
+        try:
+            answer = client.candles("BINANCE_FUTURES", "NOSUCHUSDT", "1h", period="2h")
+        finally:
+            logger.removeHandler(handler)
+    assert answer.why_empty and answer.weight == 1
 
 
 def test_nothing_is_printed_by_default():

@@ -268,6 +268,23 @@ def test_a_summary_on_given_axes_covers_none_of_its_own_labels(client, size, lay
     assert above.get_xlabel() and label.y0 > below.get_window_extent().y1
 
 
+def test_lines_of_several_types_are_named_as_people_name_them(client):
+    market, when = ("DERIBIT", "BTC_ATM", "1h"), {"coin": "BTC", "tenor": "ONE_W", "period": "2d"}
+    both = client.implied_volatility(*market, **when) + client.skew("DERIBIT", "BTC_25", "1h", **when)
+    ax = both.plot()
+    assert ax.get_title("left") == "BTC on DERIBIT · implied volatility and skew · ONE_W · 1h"
+    assert not any("_AGG" in text for text in Picture(ax).texts)
+
+
+def test_panels_of_one_picture_stand_close_in_a_figure_of_many(client):
+    many = client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT", "SOLUSDT", "XRPUSDT"], "1h", period="2d")
+    for answer in (many, many.sel(raw_symbol="ETHUSDT")):
+        figure = answer.plot().figure
+        figure.canvas.draw()
+        prices, volume = (one.get_window_extent() for one in figure.axes[:: len(answer)][:2])
+        assert 0 < prices.y0 - volume.y1 < 0.3 * figure.dpi
+
+
 def test_what_stands_below_two_panels_does_not_run_together(client):
     wallet = client.leaderboard(limit=3)[0].wallet_address
     _, ax = plt.subplots(figsize=(6, 5), layout="constrained")

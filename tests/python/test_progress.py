@@ -14,7 +14,12 @@ MARKET = ("BINANCE_FUTURES", "BTCUSDT", "1m")
 #: Three requests.
 WINDOW = {"start": "2025-01-01", "end": "2025-06-01"}
 
-ERRORS = [OSError(errno.ENOSPC, "full"), BrokenPipeError(), ValueError("I/O operation on closed file")]
+ERRORS = [
+    OSError(errno.ENOSPC, "full"),
+    BrokenPipeError(),
+    ValueError("I/O operation on closed file"),
+    RuntimeError("the window is gone"),
+]
 
 
 class Breaking(io.StringIO):
@@ -58,7 +63,18 @@ def test_a_terminal_that_goes_away_costs_no_answer(client, monkeypatch, error, l
         patched.setattr("sys.stderr", screen)
         assert len(client.candles(*MARKET, progress=True, **WINDOW).only) == 151 * 1_440
     assert screen.tried == left + 1, "after the first failure nothing is tried"
-    assert is_free(tqdm.tqdm.get_lock())
+    assert is_free(tqdm.tqdm.get_lock()) and is_free(progress._bars(tqdm).get_lock())
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_work_on_this_machine_goes_on_too(monkeypatch, error, left):
+    with monkeypatch.context() as patched:
+        patched.setattr("sys.stderr", Breaking(error, left))
+        with progress.counting(True, 5, "day", "overviews") as done:
+            for _ in range(5):
+                done()
+    assert is_free(progress._bars(tqdm).get_lock())
 
 
 @pytest.mark.usefixtures("shown")
@@ -79,10 +95,11 @@ def test_the_line_is_shown_and_ended(client, monkeypatch):
 
 # faults.md row 38
 @pytest.mark.usefixtures("shown")
-def test_a_signal_while_the_line_is_drawn_leaves_no_lock(client, monkeypatch):
+@pytest.mark.parametrize("left", [0, 1, 2, 3])
+def test_a_signal_while_the_line_is_drawn_leaves_no_lock(client, monkeypatch, left):
     with monkeypatch.context() as patched:
-        patched.setattr("sys.stderr", Breaking(KeyboardInterrupt(), 2))
+        patched.setattr("sys.stderr", Breaking(KeyboardInterrupt(), left))
         with pytest.raises(KeyboardInterrupt) as caught:
             client.candles(*MARKET, progress=True, **WINDOW)
     assert isinstance(caught.value.__cause__, mp.Error | None)
-    assert is_free(tqdm.tqdm.get_lock())
+    assert is_free(tqdm.tqdm.get_lock()) and is_free(progress._bars(tqdm).get_lock())

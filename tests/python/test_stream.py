@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 import gzip
 import itertools
+import sys
+import threading
 
 import numpy as np
 import pytest
@@ -196,6 +198,28 @@ def test_a_signal_costs_no_event(twin, monkeypatch, error, taken):
                 errors += 1
     assert [event.time for event in found] == [at(BEGIN + second) for second in range(15, 301, 15)]
     assert errors >= 7
+
+
+def test_threads_that_take_from_one_stream_share_its_events(twin):
+    client = twin.client("basic")
+    found, switch = [], sys.getswitchinterval()
+    with client.stream({"type": "FUNDING_RATE", **MARKET}) as stream:
+        twin.advance(3_600)
+
+        def take():
+            while len(found) < 240:
+                found.extend(stream.poll(timeout=0.1, most=3))
+
+        threads = [threading.Thread(target=take) for _ in range(3)]
+        sys.setswitchinterval(1e-5)
+        try:
+            for one in threads:
+                one.start()
+            for one in threads:
+                one.join(60)
+        finally:
+            sys.setswitchinterval(switch)
+    assert sorted(event.time for event in found) == [at(BEGIN + second) for second in range(15, 3_601, 15)]
 
 
 def test_walls_are_reported_by_their_names(twin):

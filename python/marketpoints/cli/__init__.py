@@ -6,7 +6,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import __version__, _engine
@@ -102,10 +104,30 @@ FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
-    given = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
+    with _any_characters():
+        return _run(parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments)))
+
+
+@contextmanager
+def _any_characters() -> Iterator[None]:
+    """Standard output takes every character, escaped where its encoding lacks it; and there is one."""
+    if sys.stdout is None:  # closed before the program began
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the program
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper) or out.closed:
+        yield
+        return
+    errors = out.errors
+    out.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):  # its reader has gone, or it was closed
+            out.reconfigure(errors=errors)
+
+
+def _run(given: argparse.Namespace) -> int:
     _engine.speak_of_options(True)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal has every character
     try:
         with warnings.catch_warnings():
             for category in SHOWN:

@@ -1,5 +1,6 @@
 """Answers as files and as text."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -74,7 +75,13 @@ def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:
     if out.isatty():
         # A terminal would obey control characters in a name; pipes and files get unchanged values.
         columns = [(printable(name), _printable(values)) for name, values in columns]
-    out.write(_engine.table_text(columns, form).decode())
+    text = _engine.table_text(columns, form)
+    if isinstance(out, io.TextIOWrapper):
+        # Data are UTF-8 in any file; the encoding of a terminal may lack some of it.
+        out.flush()
+        out.buffer.write(text)
+    else:
+        out.write(text.decode())
 
 
 def _printable(values: Any) -> Any:
@@ -238,4 +245,6 @@ def _cell(value: Any) -> str:
     if value.dtype.kind == "M":
         return exact(value)
     # Sums end in digits of rounding, such as 0.30000000000000004. Files have every digit.
-    return f"{value.item():.12g}" if value.dtype.kind == "f" else repr(value.item())
+    if value.dtype.kind == "f":
+        return f"{value.item():.12g}" if abs(value) < 1e12 else f"{value.item():.15g}"
+    return repr(value.item())

@@ -64,7 +64,7 @@ def cell(value: Any) -> str:
     kind = dtype_kind(value)
     if kind == "M":
         return exact(value)
-    if kind == "f":
+    if kind == "f" and abs(value) < 1e12:
         value = float(f"{value:.12g}")  # sums end in digits of rounding, such as 0.30000000000000004
     text = repr(value.item()) if kind and kind in "iub" else str(value)
     return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")

@@ -13,6 +13,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..printable import printable
@@ -43,8 +44,9 @@ def note(message: str) -> None:
     try:
         LOGGER.info("%s", printable(message), extra=dict.fromkeys(FIELDS))
     except Exception:  # of the program's own handler: the answer was paid
-        if logging.raiseExceptions:
-            traceback.print_exc()
+        if logging.raiseExceptions and sys.stderr is not None:
+            with suppress(Exception):
+                traceback.print_exc()
 
 
 def warn(message: str, category: type[Warning]) -> None:

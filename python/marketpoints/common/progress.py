@@ -2,15 +2,17 @@
 
 import math
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, TypeAlias
 
 from ..errors import InvalidRequest
 from ..printable import printable
 from .optional import load_if_there
 
-__all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "reporting"]
+__all__ = ["Progress", "ProgressCallback", "Report", "RunningTotals", "counting", "reporting"]
 
 #: A caller's own function of (requests done, requests).
 Report: TypeAlias = Callable[[int, int], object]
@@ -67,6 +69,36 @@ def _reporting(progress: bool | Report) -> Iterator[ProgressCallback]:
         raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
 
 
+@contextmanager
+def counting(progress: Progress, total: int, unit: str, what: str) -> Iterator[Callable[[], None]]:
+    """Counts steps of work on this machine, shown as asked; the function is to be called after each.
+
+    Raises:
+        InvalidRequest: ``progress`` is neither a bool nor a function.
+    """
+    done = 0
+    bar: Any = None
+    if progress is True and (tqdm := load_if_there("tqdm")) is not None:
+        bar = _bar_of(tqdm, total=total, unit=unit, desc=what)
+    elif progress not in (None, False, True) and not callable(progress):
+        raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if bar is not None:
+            bar.n = done
+            _draw(bar)
+        elif callable(progress):
+            progress(done, total)
+
+    try:
+        yield count
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 def describe(
     done: int,
     total: int,
@@ -120,7 +152,7 @@ class _Screen:
             return
         try:
             getattr(self._stream, method)(*args)
-        except (OSError, ValueError, AttributeError):  # a full disk or a pipe without a reader; closed; no stream
+        except Exception:  # a full disk, a pipe without a reader, a closed stream, a program's own that fails
             self._stream = None
 
     def __getattr__(self, name: str) -> Any:
@@ -128,10 +160,37 @@ class _Screen:
         return getattr(self._stream, name)
 
 
+@cache
+def _bars(tqdm: Any) -> Any:
+    """Bars with a lock of their own: a signal within tqdm's, which is two locks in one, may leave one taken."""
+
+    class Bar(tqdm.tqdm):  # type: ignore[misc]
+        monitor_interval = 0
+
+    Bar.set_lock(threading.RLock())
+    return Bar
+
+
+def _bar_of(tqdm: Any, **form: Any) -> Any:
+    """A new bar, drawn for the first time."""
+    # Without a delay it would draw itself, and keep its lock if a signal comes meanwhile.
+    bar = _bars(tqdm)(file=_Screen(), dynamic_ncols=True, delay=1e-9, **form)
+    try:
+        _draw(bar)
+    except BaseException:
+        bar.disable = True  # else it draws once more when it is collected
+        raise
+    return bar
+
+
+def _draw(bar: Any) -> None:
+    with bar.get_lock():  # tqdm itself would keep it when a Ctrl-C comes meanwhile
+        bar.refresh(nolock=True)
+
+
 def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
     # The total comes with the first report: until then there is nothing to draw a bar of.
-    form: dict[str, Any] = {"desc": "waiting for the first answer", "bar_format": "{desc}", "dynamic_ncols": True}
-    with tqdm.tqdm(file=_Screen(), **form) as bar:
+    with _bar_of(tqdm, desc="waiting for the first answer", bar_format="{desc}") as bar:
 
         def report(done: int, total: int, weight_done: int, weight: int, *how_far: Any) -> None:
             if not total:
@@ -139,8 +198,7 @@ def _bar(tqdm: Any) -> Iterator[ProgressCallback]:
             bar.total, bar.n = weight, weight_done
             words = describe(done, total, weight_done, weight, *how_far).replace("{", "{{").replace("}", "}}")
             bar.bar_format = "{percentage:3.0f}%|{bar}| " + words
-            with bar.get_lock():  # tqdm itself would keep its lock when a Ctrl-C comes meanwhile
-                bar.refresh(nolock=True)
+            _draw(bar)
 
         try:
             yield report

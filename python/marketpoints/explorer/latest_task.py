@@ -2,6 +2,7 @@
 
 import atexit
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -25,7 +26,7 @@ class LatestTask(Generic[Job]):
 
     def __init__(self, work: Callable[[Job], None], exit_grace: float) -> None:
         self._work = work
-        self._exit_grace = exit_grace
+        self.exit_grace = exit_grace
         self._lock = threading.Condition()
         self._waiting: list[Job] = []
         self._thread: threading.Thread | None = None
@@ -67,11 +68,6 @@ class LatestTask(Generic[Job]):
         if thread is not None and thread is not threading.current_thread():
             thread.join(seconds)
 
-    def finish(self) -> None:
-        """Ends with the interpreter."""
-        self.close()
-        self.join(self._exit_grace)
-
     def _run(self) -> None:
         while True:
             with self._lock:
@@ -89,5 +85,8 @@ class LatestTask(Generic[Job]):
 
 @atexit.register
 def _finish() -> None:
-    for task in list(TASKS):
-        task.finish()
+    tasks, began = list(TASKS), time.monotonic()
+    for task in tasks:
+        task.close()
+    for task in tasks:  # all at once
+        task.join(max(0.0, began + task.exit_grace - time.monotonic()))

@@ -42,6 +42,8 @@ __all__ = [
 FEW = 60
 #: Between panels of one picture, as a part of a panel's height.
 CLOSE = 0.04
+#: Height of a figure's only axes, as a part of the figure's.
+WHOLE = 0.77
 #: Inches between pictures: a title, and the times and the date of the picture above.
 ROOM = 0.75
 #: Inches that a label of the time has at least.
@@ -82,7 +84,10 @@ def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[An
         return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
     # A layout engine knows the panels of a grid, and nothing of appended ones.
     room = room_between(ax, len(ratios)) if titled else None
-    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=CLOSE if room is None else room)
+    if room is None:
+        # To a layout engine it is a part of the figure's height, which may have room for many pictures.
+        room = CLOSE * min(1.0, place.get_position(ax.figure).height / WHOLE)
+    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=room)
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..common.data_types import TABLE
+from ..common.data_types import TABLE, title as title_of
 from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import SelectionError
@@ -45,6 +45,8 @@ AMOUNT, COIN, USD, FRACTION, RANK = "amount", "coin", "USD", "fraction", "rank"
 STYLES = ("-", "--", ":", "-.")
 #: Inches of height that a panel of given axes needs.
 LEAST = 0.55
+#: Most types of data that a title names.
+KINDS = 3
 
 
 class Panel(NamedTuple):
@@ -155,7 +157,9 @@ def lines(series: Sequence[Drawable], ax: Any) -> Any:
         _panel(panel, parts, below)
     for one in filled:
         show_rows(ax, *spans(one))
-    text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None)
+    kinds = dict.fromkeys(plain(title_of(one.id.type)) for one in series)
+    several = " and ".join(kinds) if 1 < len(kinds) <= KINDS else None
+    text = title(common, unit_of(some[0], series[0]) if len(drawn) == 1 else None, several)
     ax.set_title(text + _note(len(some), len(drawn)), loc="left")
     stacked(every)
     return ax

@@ -231,7 +231,8 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
     place = ax.get_subplotspec()
     below = None
     if place is not None:
-        grid = place.subgridspec(2, 1, hspace=room_between(ax, 2))
+        room = room_between(ax, 2)
+        grid = place.subgridspec(2, 1, hspace=0.06 if room is None else room)
         ax.set_subplotspec(grid[0])
         below = ax.figure.add_subplot(grid[1])
     closed = f"{one.total_closed_positions:,} closed positions, {one.win_rate:.1f} % won"

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -44,42 +45,46 @@ class _EventBuffer:
         Raises:
             Error: What went wrong at this place of the stream.
         """
+        taken: list[Any] = []
         try:
-            message = self._events.popleft()
-        except IndexError:
-            return None
-        try:
-            return _event(message)
+            return _event(taken[0]) if self._move(taken, 1) else None
         except Error:
             raise
         except BaseException:  # of a signal, such as Ctrl-C
-            self._events.appendleft(message)
+            self._events.extendleft(taken)
             raise
 
     def _several(self, most: int) -> list[StreamEvent]:
         """The available events, at most so many; an error that comes first is raised, a later one left for later."""
         found: list[StreamEvent] = []
-        # No signal, such as Ctrl-C, comes between the two assignments. When one comes later, all events are put back.
-        waiting, self._events = self._events, deque()
-        looked_at = delivered = 0
+        taken: list[Any] = []
         try:
             while len(found) < most:
-                if looked_at == len(waiting):
-                    self._ended = self._stream.take(waiting, self._at_once)
-                    if looked_at == len(waiting):
-                        break
-                try:
-                    found.append(_event(waiting[looked_at]))
-                except Error:
-                    if found:
-                        break
-                    delivered = 1
-                    raise
-                looked_at += 1
-            delivered = looked_at
-        finally:
-            self._events.extendleft(islice(reversed(waiting), len(waiting) - delivered))
+                if not self._events:
+                    self._take()
+                if not self._move(taken, most - len(found)):
+                    break
+                for message in taken[len(found) :]:
+                    found.append(_event(message))
+        except Error:
+            # Left for later, with what came after it; the first one is raised.
+            self._events.extendleft(reversed(taken[len(found) :] if found else taken[1:]))
+            if not found:
+                raise
+        except BaseException:  # of a signal, such as Ctrl-C
+            self._events.extendleft(reversed(taken))
+            raise
         return found
+
+    def _move(self, taken: list[Any], most: int) -> int:
+        """Moves waiting messages, at most so many, to what was taken, and returns how many these are.
+
+        In one call of the interpreter's own: no signal's handler and no other thread comes between.
+        """
+        before = len(taken)
+        with suppress(IndexError):  # fewer wait
+            taken.extend(islice(iter(self._events.popleft, None), most))
+        return len(taken) - before
 
     @property
     def dropped(self) -> int:

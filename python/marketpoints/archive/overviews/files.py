@@ -129,8 +129,10 @@ def write(month: Month, about: dict[str, Any], rows: dict[int, Any], levels: dic
     text = json.dumps(about | {"counts": counts, "files": _checksums(folder, counts)})
     (folder / ABOUT).write_text(json.dumps({"checksum": _engine.checksum(text.encode()), "about": text}), "utf-8")
     size = sum(path.stat().st_size for path in folder.iterdir())
-    if month.folder.exists() and opened(month) is None:
+    if month.folder.is_dir() and opened(month) is None:
         shutil.rmtree(month.folder)
+    elif month.folder.is_file():
+        month.folder.unlink()
     try:
         folder.rename(month.folder)
     except OSError:  # another program made the same

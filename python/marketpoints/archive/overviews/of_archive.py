@@ -1,14 +1,12 @@
 """Exploring an archive's heatmaps, and making their overviews."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import _engine
 from ...common.data_types import adds_up, role
 from ...common.intervals import BY_LENGTH, DAY
-from ...common.optional import load_if_there
+from ...common.progress import counting
 from ...common.queries import QueryArguments, build_query
 from ...common.times import SECOND_NS
 from ...errors import InvalidRequest, NotArchivedError, SelectionError
@@ -149,7 +147,7 @@ class ExploreMethods(Inventory):
         months = kept.months()
         wanted = [month for month in months if opened(month) is None]
         size = 0
-        with _counting(progress, sum(len(month.days) for month in wanted)) as done:
+        with counting(progress, sum(len(month.days) for month in wanted), "day", "overviews") as done:
             for month in wanted:
                 size += build(
                     month,
@@ -229,28 +227,3 @@ def _seconds(day: str) -> int:
     import numpy as np
 
     return int(np.datetime64(day, "s").astype("int64"))
-
-
-@contextmanager
-def _counting(progress: "Progress", days: int) -> Iterator[Callable[[], None]]:
-    """Counts days, shown as asked."""
-    done = 0
-    bar: Any = None
-    if progress is True and (tqdm := load_if_there("tqdm")) is not None:
-        bar = tqdm.tqdm(total=days, unit="day", desc="overviews")
-    elif progress not in (None, False, True) and not callable(progress):
-        raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if bar is not None:
-            bar.update()
-        elif callable(progress):
-            progress(done, days)
-
-    try:
-        yield count
-    finally:
-        if bar is not None:
-            bar.close()
