@@ -63,11 +63,15 @@ def room_between(ax: Any, pictures: int) -> float | None:
 
     None where a layout engine makes it: that of ``layout="constrained"``; a tight one leaves grids within grids alone.
     """
-    engine = ax.figure.get_layout_engine()
-    if engine is not None and not engine.adjust_compatible:
+    if _is_constrained(ax.figure):
         return None
     height: float = ax.get_position().height * ax.figure.get_figheight()
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
+
+
+def _is_constrained(figure: Any) -> bool:
+    engine = figure.get_layout_engine()
+    return engine is not None and not engine.adjust_compatible
 
 
 def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[Any]:
@@ -85,8 +89,9 @@ def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[An
     # A layout engine knows the panels of a grid, and nothing of appended ones.
     room = room_between(ax, len(ratios)) if titled else None
     if room is None:
-        # To a layout engine it is a part of the figure's height, which may have room for many pictures.
-        room = CLOSE * min(1.0, place.get_position(ax.figure).height / WHOLE)
+        room = CLOSE
+        if _is_constrained(ax.figure):  # to this engine it is a part of the figure's height, where many may stand
+            room *= min(1.0, place.get_position(ax.figure).height / WHOLE)
     grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=room)
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
