@@ -88,10 +88,10 @@ def assert_no_lookahead(
     differences, compared = [], 0
     for moment in moments:
         then, later = (_known(frame, moment) for frame in (_run(function, service, moment), whole))
-        if then is not None and later is None:
+        if then is not None and later is None and len(whole):
             raise InvalidRequest(
-                f"times: the first row of the full history, of {whole.index[0] if len(whole) else 'none'}, lies after "
-                f"{iso(moment)}: ask in the function for a longer period, or from a fixed start on"
+                f"times: the first row of the full history, of {whole.index[0]}, lies after {iso(moment)}: ask in the "
+                "function for a longer period, or from a fixed start on"
             )
         compared += then is not None or later is not None
         differences += _compare(iso(moment), then, later, tolerance)

@@ -213,12 +213,18 @@ def test_what_makes_no_picture_is_said_so(options, words):
         flat(ladder()).plot(ax=axes(), **options)
 
 
-def test_candles_and_liquidations_lie_over_a_book():
+def book_and_what_lies_over_it():
+    """An hour of a book, its candles, and a liquidation within."""
     book = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(101.0, 3.0)])] * 60)))
     hour = mp.decode_points(body(candles([(100.0, 101.0, 99.0, 100.5, 1.0)], exchange="BYBIT", rawSymbol="XRPUSDT")))
     points = [{"Point": {"liquidations": 5.0, "timestamp": stamp(START + MINUTE * 20)}}]
     identity = {"type": "LIQUIDATION_AGG", "exchange": "BYBIT", "rawSymbol": "XRPUSDT", "interval": "MINUTE"}
     bought = mp.decode_points(body({"id": identity | {"side": "BUY"}, "points": points}))
+    return book, hour, bought
+
+
+def test_candles_and_liquidations_lie_over_a_book():
+    book, hour, bought = book_and_what_lies_over_it()
     for theme in ("dark", "light"):
         plain = book.plot(ax=axes(), prices=(98, 102), theme=theme)
         full = book.plot(ax=axes(), prices=(98, 102), theme=theme, candles=hour, liquidations=[bought])
@@ -228,11 +234,7 @@ def test_candles_and_liquidations_lie_over_a_book():
 
 
 def test_what_lies_over_an_empty_book_is_drawn():
-    book = mp.decode_points(body(heatmap([([(99.0, 1.0)], [(101.0, 3.0)])] * 60)))
-    hour = mp.decode_points(body(candles([(100.0, 101.0, 99.0, 100.5, 1.0)], exchange="BYBIT", rawSymbol="XRPUSDT")))
-    points = [{"Point": {"liquidations": 5.0, "timestamp": stamp(START + MINUTE * 20)}}]
-    identity = {"type": "LIQUIDATION_AGG", "exchange": "BYBIT", "rawSymbol": "XRPUSDT", "interval": "MINUTE"}
-    bought = mp.decode_points(body({"id": identity | {"side": "BUY"}, "points": points}))
+    book, hour, bought = book_and_what_lies_over_it()
     for nothing in (book.only[0:0], mp.decode_points(body(heatmap([([], [])] * 60))).only):
         alone = book.only.plot(ax=axes(), candles=hour, liquidations=bought)
         shown = nothing.plot(ax=axes(), candles=hour, liquidations=bought)

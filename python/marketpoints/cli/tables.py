@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .. import _engine
+from ..common.display import rounded
 from ..common.files import destination
 from ..common.times import exact, iso
 from ..errors import InvalidRequest
@@ -244,7 +245,5 @@ def _cell(value: Any) -> str:
         return value
     if value.dtype.kind == "M":
         return exact(value)
-    # Sums end in digits of rounding, such as 0.30000000000000004. Files have every digit.
-    if value.dtype.kind == "f":
-        return f"{value.item():.12g}" if abs(value) < 1e12 else f"{value.item():.15g}"
-    return repr(value.item())
+    # Files have every digit.
+    return f"{rounded(value):.15g}" if value.dtype.kind == "f" else repr(value.item())

@@ -64,10 +64,15 @@ def cell(value: Any) -> str:
     kind = dtype_kind(value)
     if kind == "M":
         return exact(value)
-    if kind == "f" and abs(value) < 1e12:
-        value = float(f"{value:.12g}")  # sums end in digits of rounding, such as 0.30000000000000004
+    if kind == "f":
+        value = rounded(value)
     text = repr(value.item()) if kind and kind in "iub" else str(value)
     return printable(text if len(text) <= LONG else f"{text[: LONG - 1]}…")
+
+
+def rounded(value: Any) -> float:
+    """A number for the eye: sums end in digits of rounding, such as 0.30000000000000004."""
+    return float(f"{value:.12g}") if abs(value) < 1e12 else float(value)
 
 
 def grid(

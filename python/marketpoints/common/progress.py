@@ -66,7 +66,7 @@ def _reporting(progress: bool | Report) -> Iterator[ProgressCallback]:
     elif callable(progress):
         yield _after_each_answer(progress)
     else:
-        raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
+        raise _unknown(progress)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def counting(progress: Progress, total: int, unit: str, what: str) -> Iterator[C
     if progress is True and (tqdm := load_if_there("tqdm")) is not None:
         bar = _bar_of(tqdm, total=total, unit=unit, desc=what)
     elif progress not in (None, False, True) and not callable(progress):
-        raise InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
+        raise _unknown(progress)
 
     def count() -> None:
         nonlocal done
@@ -97,6 +97,10 @@ def counting(progress: Progress, total: int, unit: str, what: str) -> Iterator[C
     finally:
         if bar is not None:
             bar.close()
+
+
+def _unknown(progress: object) -> InvalidRequest:
+    return InvalidRequest(f"progress: {progress!r} is neither True nor a function of (done, total)")
 
 
 def describe(
