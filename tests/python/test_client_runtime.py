@@ -147,6 +147,39 @@ def test_errors_reach_the_awaiting_side(demo):
     asyncio.run(main())
 
 
+#: Calls with an argument that no client takes, by the argument's name.
+REFUSED_CALLS = {
+    "end": lambda client, _: client.candles(*MARKET, "1m", start=2, end=1),
+    "session": lambda client, _: client.points("TPO", *MARKET, "30m", session="lunch", period=86_400),
+    "limit": lambda client, _: client.leaderboard(limit=-1),
+    "user_wallet": lambda client, _: client.trader_profile(7),
+    "offset": lambda client, _: client.positions("0x1", offset=-1),
+    "asset_id": lambda client, _: client.market_summary(),
+    "max_weight": lambda client, _: client.user_categories("0x1", max_weight="much"),
+    "distinct": lambda client, _: client.markets(distinct="yes"),
+    "category": lambda client, _: client.coins(category="SPOTS"),
+    "start": lambda client, archive: archive.sync(client, "candles", *MARKET, "1m"),
+    "period": lambda client, archive: archive.refresh(client, "candles", *MARKET, "1m", period="soon"),
+    "type": lambda client, archive: archive.verify(client),
+    "universe": lambda client, archive: archive.sync_all(client, 7),
+    "nowhere.toml": lambda client, archive: archive.plan_all(client, "nowhere.toml"),
+}
+
+
+def test_refused_arguments_reach_the_awaiting_side_too(tmp_path):
+    """One bad symbol of many leaves ``asyncio.gather`` with the answers of the others, and no call never awaited."""
+
+    async def main():
+        archive = mp.Archive(tmp_path / "kept")
+        async with mp.AsyncClient("key", "http://127.0.0.1:9", tier="advanced", retries=0) as client:
+            calls = [call(client, archive) for call in REFUSED_CALLS.values()]
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    for name, error in zip(REFUSED_CALLS, asyncio.run(main()), strict=True):
+        assert isinstance(error, mp.InvalidRequest), name
+        assert name in str(error)
+
+
 # faults.md row 38
 @pytest.mark.parametrize(
     "call",

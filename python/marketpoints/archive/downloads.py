@@ -1,5 +1,6 @@
 """Downloads into an archive: missing windows and changed values, of one query or many."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..client.clients import AsyncAnswer, AsyncClient, Client
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from .. import _engine
     from ..common.arguments import Names
     from ..common.progress import Progress
     from ..common.times import Interval
@@ -86,8 +88,8 @@ class Downloads(Inventory):
                 those that did not fail.
         """
         asks = _client(client, "sync")
-        query = build_query("sync", type, exchange, symbol, interval, arguments)
-        answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", (query, self._engine), progress, synced)
+        query = partial(build_query, "sync", type, exchange, symbol, interval, arguments)
+        answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", lambda: (query(), self._engine), progress, synced)
         return answer
 
     @overload
@@ -163,20 +165,21 @@ class Downloads(Inventory):
                 the middle of a run, the series that are left are ``failed``.
             ArchiveError: The archive holds another service's data.
         """
-        asks, wanted = _client(client, "sync_all"), universe_of(universe)
-        most = weight_bound(max_weight)
+        asks = _client(client, "sync_all")
         if flag(dry_run, "dry_run"):
-            return self.plan_all(asks, wanted)
+            return self.plan_all(asks, universe)
         if isinstance(asks, AsyncClient):
-            return self._sync_all_later(asks, wanted, most, progress)
+            return self._sync_all_later(asks, universe, max_weight, progress)
+        wanted, most = universe_of(universe), weight_bound(max_weight)
         planned = planned_blocking(asks, wanted, self._engine)
         check_weight(planned, most)
         return run_blocking(asks, planned, self._engine, progress)
 
     async def _sync_all_later(
-        self, client: AsyncClient, universe: Universe, most: int | None, progress: "Progress"
+        self, client: AsyncClient, universe: "UniverseLike", max_weight: int | None, progress: "Progress"
     ) -> UniverseReport:
-        planned = await planned_async(client, universe, self._engine)
+        wanted, most = universe_of(universe), weight_bound(max_weight)
+        planned = await planned_async(client, wanted, self._engine)
         check_weight(planned, most)
         return await run_async(client, planned, self._engine, progress)
 
@@ -204,13 +207,13 @@ class Downloads(Inventory):
             InvalidRequest: The universe is not valid, or no market passes its filters.
             ArchiveError: The archive holds another service's data.
         """
-        asks, wanted = _client(client, "plan_all"), universe_of(universe)
+        asks = _client(client, "plan_all")
         if isinstance(asks, AsyncClient):
-            return self._plan_all_later(asks, wanted)
-        return planned_blocking(asks, wanted, self._engine)
+            return self._plan_all_later(asks, universe)
+        return planned_blocking(asks, universe_of(universe), self._engine)
 
-    async def _plan_all_later(self, client: AsyncClient, universe: Universe) -> UniversePlan:
-        return await planned_async(client, universe, self._engine)
+    async def _plan_all_later(self, client: AsyncClient, universe: "UniverseLike") -> UniversePlan:
+        return await planned_async(client, universe_of(universe), self._engine)
 
     @overload
     def refresh(
@@ -254,9 +257,10 @@ class Downloads(Inventory):
             PartialError: Some requests failed; what arrived is kept.
         """
         asks = _client(client, "refresh")
-        query = build_query("refresh", type, exchange, symbol, interval, arguments)
-        work = (query, self._engine, True)
-        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
+        query = partial(build_query, "refresh", type, exchange, symbol, interval, arguments)
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived(
+            "ask_again", lambda: (query(), self._engine, True), progress, refreshed
+        )
         return answer
 
     @overload
@@ -327,30 +331,32 @@ class Downloads(Inventory):
         if consistent:
             raise InvalidRequest("consistent: what is kept is compared with itself: leave the client out")
         asks = _client(client, "verify")
-        if type is None:
-            raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
-        window = self._kept_window(type, exchange, symbol, interval, arguments)
-        query = build_query("verify", type, exchange, symbol, interval, window)
-        work = (query, self._engine, False)
-        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
+        query = partial(self._kept_query, type, exchange, symbol, interval, arguments)
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived(
+            "ask_again", lambda: (query(), self._engine, False), progress, refreshed
+        )
         return answer
 
-    def _kept_window(
+    def _kept_query(
         self,
-        type: str,  # noqa: A002 - the wire's own name
+        type: str | None,  # noqa: A002 - the wire's own name
         exchange: "Names",
         symbol: "Names",
         interval: "Interval | None",
         arguments: QueryArguments,
-    ) -> QueryArguments:
-        """The arguments with an open start filled in: the first archived bucket."""
-        if arguments.get("start") is not None or arguments.get("period") is not None:
-            return arguments
-        query = build_query("verify", type, exchange, symbol, interval, arguments, open_window=True)
-        starts = self._engine.first_kept(query)
-        if starts is None:
-            raise NotArchivedError(f"{self._engine.path}: nothing is kept of this query: there is nothing to verify")
-        return arguments | {"start": starts}
+    ) -> "_engine.Query":
+        """The query of a verification, which starts with the first archived bucket unless the arguments say when."""
+        if type is None:
+            raise InvalidRequest("type: say what to ask again, such as verify(client, 'candles', …)")
+        if arguments.get("start") is None and arguments.get("period") is None:
+            kept = build_query("verify", type, exchange, symbol, interval, arguments, open_window=True)
+            starts = self._engine.first_kept(kept)
+            if starts is None:
+                raise NotArchivedError(
+                    f"{self._engine.path}: nothing is kept of this query: there is nothing to verify"
+                )
+            arguments = arguments | {"start": starts}
+        return build_query("verify", type, exchange, symbol, interval, arguments)
 
 
 def _client(client: object, call: str) -> Client | AsyncClient:

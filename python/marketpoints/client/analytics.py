@@ -1,7 +1,7 @@
 """The methods of the prediction-market analytics (specification, section 4.3): fixed weights, Advanced tier."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from .. import _engine
 from ..common.arguments import ANALYTICS, Extra, number, pairs, rows, text, weight_bound, whole
@@ -20,6 +20,8 @@ PositionsAnswer = TypeVar("PositionsAnswer", covariant=True)
 SummaryAnswer = TypeVar("SummaryAnswer", covariant=True)
 CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
 Record = TypeVar("Record")
+#: A check, what it is applied to when the request is made, and the argument's name.
+Check: TypeAlias = tuple[Callable[[Any, str], Any], Any, str]
 
 #: The sort orders of the leaderboard (section 4.3).
 ORDERS = _engine.vocabulary()["leaderboard_order"]
@@ -80,25 +82,23 @@ class AnalyticsMethods(
             TierError: The tier does not include it.
             PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
-        direction = text(sort_direction, "sort_direction")
-        order = text(sort_by, "sort_by")
         given = {
-            "offset": _offset(offset),
-            "roiPercentage": whole(roi_percentage, "roi_percentage"),
-            "minTotalTradeCount": number(min_total_trade_count, "min_total_trade_count"),
-            "maxTotalTradeCount": number(max_total_trade_count, "max_total_trade_count"),
-            "winRate": number(win_rate, "win_rate"),
-            "avgPositionSize": number(avg_position_size, "avg_position_size"),
-            "totalVolume": number(total_volume, "total_volume"),
-            "primaryCategory": text(primary_category, "primary_category"),
-            "openPositionCount": whole(open_position_count, "open_position_count"),
-            "timeSinceLastTrade": whole(time_since_last_trade, "time_since_last_trade"),
-            "avgHoldingTime": whole(avg_holding_time, "avg_holding_time"),
-            "sortBy": order.upper() if order is not None and order.upper() in ORDERS else order,
-            "sortDirection": None if direction is None else DIRECTIONS.get(direction, direction),
+            "offset": (_offset, offset, "offset"),
+            "roiPercentage": (whole, roi_percentage, "roi_percentage"),
+            "minTotalTradeCount": (number, min_total_trade_count, "min_total_trade_count"),
+            "maxTotalTradeCount": (number, max_total_trade_count, "max_total_trade_count"),
+            "winRate": (number, win_rate, "win_rate"),
+            "avgPositionSize": (number, avg_position_size, "avg_position_size"),
+            "totalVolume": (number, total_volume, "total_volume"),
+            "primaryCategory": (text, primary_category, "primary_category"),
+            "openPositionCount": (whole, open_position_count, "open_position_count"),
+            "timeSinceLastTrade": (whole, time_since_last_trade, "time_since_last_trade"),
+            "avgHoldingTime": (whole, avg_holding_time, "avg_holding_time"),
+            "sortBy": (_order, sort_by, "sort_by"),
+            "sortDirection": (_direction, sort_direction, "sort_direction"),
         }
         answer: LeaderboardAnswer = self._analytics(
-            "leaderboard", given, extra, max_weight, _rows(TraderProfile), rows(limit)
+            "leaderboard", given, extra, max_weight, _rows(TraderProfile), limit
         )
         return answer
 
@@ -118,7 +118,7 @@ class AnalyticsMethods(
             InvalidRequest: No wallet is given.
             TierError: The tier does not include it.
         """
-        given = {"userWallet": text(user_wallet, "user_wallet")}
+        given = {"userWallet": (text, user_wallet, "user_wallet")}
         answer: ProfileAnswer = self._analytics("trader_profile", given, extra, max_weight, _one(TraderProfile))
         return answer
 
@@ -154,14 +154,12 @@ class AnalyticsMethods(
             PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
         given = {
-            "userWallet": text(user_wallet, "user_wallet"),
-            "assetId": text(asset_id, "asset_id"),
-            "conditionId": text(condition_id, "condition_id"),
-            "offset": _offset(offset),
+            "userWallet": (text, user_wallet, "user_wallet"),
+            "assetId": (text, asset_id, "asset_id"),
+            "conditionId": (text, condition_id, "condition_id"),
+            "offset": (_offset, offset, "offset"),
         }
-        answer: PositionsAnswer = self._analytics(
-            "positions", given, extra, max_weight, _rows(UserPosition), rows(limit)
-        )
+        answer: PositionsAnswer = self._analytics("positions", given, extra, max_weight, _rows(UserPosition), limit)
         return answer
 
     @hinted_keywords
@@ -188,7 +186,7 @@ class AnalyticsMethods(
             InvalidRequest: Neither or both are given.
             TierError: The tier does not include it.
         """
-        given = {"assetId": text(asset_id, "asset_id"), "conditionId": text(condition_id, "condition_id")}
+        given = {"assetId": (text, asset_id, "asset_id"), "conditionId": (text, condition_id, "condition_id")}
         answer: SummaryAnswer = self._analytics("market_summary", given, extra, max_weight, _one(MarketSummary))
         return answer
 
@@ -210,25 +208,32 @@ class AnalyticsMethods(
             InvalidRequest: No wallet is given.
             TierError: The tier does not include it.
         """
-        given = {"userWallet": text(user_wallet, "user_wallet")}
+        given = {"userWallet": (text, user_wallet, "user_wallet")}
         answer: CategoriesAnswer = self._analytics("user_categories", given, extra, max_weight, _one(UserCategories))
         return answer
 
     def _analytics(
         self,
         method: str,
-        given: Mapping[str, Any],
+        given: Mapping[str, Check],
         extra: Extra,
         max_weight: int | None,
         read: Callable[[Any], Any],
         limit: int | None = None,
     ) -> Any:
         endpoint = ANALYTICS[method]
-        asked = {"endpoint": endpoint["name"], "parameters": pairs(given) + pairs(extra), "limit": limit}
-        key = endpoint["answer_key"]
-        return self._ask(
-            "analytics", {**asked, "max_weight": weight_bound(max_weight)}, lambda answer: read(answer.get(key))
-        )
+        name, key = endpoint["name"], endpoint["answer_key"]
+
+        def asked() -> dict[str, Any]:
+            parameters = pairs({wire: check(value, named) for wire, (check, value, named) in given.items()})
+            return {
+                "endpoint": name,
+                "parameters": parameters + pairs(extra),
+                "limit": rows(limit),
+                "max_weight": weight_bound(max_weight),
+            }
+
+        return self._ask("analytics", asked, lambda answer: read(answer.get(key)))
 
 
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
@@ -237,8 +242,8 @@ class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):
     def __init__(self, live: _engine.Client) -> None:
         self._live = live
 
-    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Plan:
-        return plan_of(self._live.plan_analytics(**arguments))
+    def _ask(self, call: str, arguments: Callable[[], Mapping[str, Any]], read: Callable[[Any], Any]) -> Plan:
+        return plan_of(self._live.plan_analytics(**arguments()))
 
 
 def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Plan:
@@ -252,11 +257,21 @@ def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], 
     return answer
 
 
-def _offset(offset: int) -> int | None:
-    rows = whole(offset, "offset")
-    if rows is not None and rows < 0:
-        raise InvalidRequest(f"offset: {offset!r} is not a number of rows to skip")
-    return rows or None
+def _offset(offset: Any, name: str) -> int | None:
+    skipped = whole(offset, name)
+    if skipped is not None and skipped < 0:
+        raise InvalidRequest(f"{name}: {offset!r} is not a number of rows to skip")
+    return skipped or None
+
+
+def _order(sort_by: Any, name: str) -> str | None:
+    order = text(sort_by, name)
+    return order.upper() if order is not None and order.upper() in ORDERS else order
+
+
+def _direction(sort_direction: Any, name: str) -> str | None:
+    direction = text(sort_direction, name)
+    return None if direction is None else DIRECTIONS.get(direction, direction)
 
 
 def _rows(kind: type[Record]) -> Callable[[Any], Records[Record]]:

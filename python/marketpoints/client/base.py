@@ -48,8 +48,11 @@ class EngineCaller(ABC):
                 method.__qualname__ = name
 
     @abstractmethod
-    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
-        """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited."""
+    def _ask(self, call: str, arguments: Callable[[], Mapping[str, Any]], read: Callable[[Any], Any]) -> Any:
+        """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited.
+
+        So are the arguments made and checked: what is awaited raises nothing before.
+        """
 
 
 class Connection(EngineCaller):
@@ -282,11 +285,13 @@ class Connection(EngineCaller):
         return _unpickle, (type(self), dict(self._settings))
 
     @abstractmethod
-    def _points(self, query: _engine.Query, progress: Progress) -> Any:
+    def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> Any:
         """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
 
     @abstractmethod
-    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
+    def _archived(
+        self, call: str, arguments: Callable[[], Sequence[Any]], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
         """``read`` applied to the engine's work on an archive: at once, or when awaited."""
 
     def _close(self) -> None:

@@ -43,7 +43,8 @@ class Client(
     A context manager: leaving it closes the connections.
     """
 
-    def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
+    def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:
+        query = make_query()
         live, asked, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
@@ -55,18 +56,20 @@ class Client(
                 raise
             return self._explained(live, fetched, query, asked)
 
-    def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+    def _ask(self, call: str, arguments: Callable[[], Mapping[str, Any]], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
-            return read(getattr(self._live, call)(**arguments))
+            return read(getattr(self._live, call)(**arguments()))
 
-    def _archived(self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]) -> Any:
-        live = self._live
+    def _archived(
+        self, call: str, arguments: Callable[[], Sequence[Any]], progress: Progress, read: Callable[[Any], Any]
+    ) -> Any:
+        checked, live = arguments(), self._live
         if call == "sync":
-            query, archive = arguments
+            query, archive = checked
             known, words = live.listed(query)
             self._warn(words if known else live.look_up(query, live.now(), archive))
         with _reading_partial_reports(read), reporting(progress) as report:
-            return read(getattr(live, call)(*arguments, progress=report))
+            return read(getattr(live, call)(*checked, progress=report))
 
     def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> Stream:
         return Stream(engine, channels, batches)
@@ -106,11 +109,13 @@ class AsyncClient(
 ):
     """The client for asyncio: the same methods and arguments as :class:`Client`, awaited.
 
-    Cancelling a call ends its request. An asynchronous context manager: leaving it closes the connections. Arguments
-    are checked when a method is called, before anything is awaited.
+    Cancelling a call ends its request. An asynchronous context manager: leaving it closes the connections. Whatever a
+    call raises comes from what is awaited, its arguments' errors too, so that ``asyncio.gather(…,
+    return_exceptions=True)`` has them all; only an unknown keyword is a ``TypeError`` at once.
     """
 
-    async def _points(self, query: _engine.Query, progress: Progress) -> SeriesSet:
+    async def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:
+        query = make_query()
         live, asked, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else await live.look_up_async(query, now))
@@ -119,20 +124,20 @@ class AsyncClient(
             fetched = await _with_mended_error(answer, lambda error: _wrap_partial(error, asked))
             return self._explained(live, fetched, query, asked)
 
-    async def _ask(self, call: str, arguments: Mapping[str, Any], read: Callable[[Any], Any]) -> Any:
+    async def _ask(self, call: str, arguments: Callable[[], Mapping[str, Any]], read: Callable[[Any], Any]) -> Any:
         with _reading_partial_rows(read):
-            return read(await getattr(self._live, f"{call}_async")(**arguments))
+            return read(await getattr(self._live, f"{call}_async")(**arguments()))
 
     async def _archived(
-        self, call: str, arguments: Sequence[Any], progress: Progress, read: Callable[[Any], Any]
+        self, call: str, arguments: Callable[[], Sequence[Any]], progress: Progress, read: Callable[[Any], Any]
     ) -> Any:
-        live = self._live
+        checked, live = arguments(), self._live
         if call == "sync":
-            query, archive = arguments
+            query, archive = checked
             known, words = live.listed(query)
             self._warn(words if known else await live.look_up_async(query, live.now(), archive))
         with reporting(progress) as report:
-            answer = getattr(live, f"{call}_async")(*arguments, progress=report)
+            answer = getattr(live, f"{call}_async")(*checked, progress=report)
             return read(await _with_mended_error(answer, lambda error: _wrap_reports(error, read)))
 
     def _opened(self, engine: _engine.EventStream, channels: int, batches: bool) -> AsyncStream:

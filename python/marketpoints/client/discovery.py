@@ -1,6 +1,6 @@
 """The methods of discovery and of the budget (specification, section 4.2); every call weighs 0."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar
 
 from .. import _engine
@@ -50,7 +50,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
             AuthenticationError: The service does not know the key.
             TransportError: No complete answer arrived.
         """
-        answer: UsageAnswer = self._ask("usage", {}, lambda record: numbers(record, Usage))
+        answer: UsageAnswer = self._ask("usage", dict, lambda record: numbers(record, Usage))
         return answer
 
     @hinted_keywords
@@ -86,19 +86,22 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         Raises:
             InvalidRequest: An argument is not valid; nothing was sent, or the service answered 400.
         """
-        filters = {
-            "exchanges": names(exchange, "exchange"),
-            "coins": names(coin, "coin"),
-            "categories": _categories(category),
-            "types": _types(type),
-            "symbol_filter": text(symbol_filter, "symbol_filter"),
-            "sort_by": text(sort_by, "sort_by"),
-            "sort_direction": text(sort_direction, "sort_direction"),
-            "distinct": flag(distinct, "distinct"),
-            "limit": rows(limit),
-            "extra": pairs(extra),
-        }
-        answer: MarketsAnswer = self._ask("markets", {"filters": filters}, _markets)
+
+        def filters() -> dict[str, Any]:
+            return {
+                "exchanges": names(exchange, "exchange"),
+                "coins": names(coin, "coin"),
+                "categories": _categories(category),
+                "types": _types(type),
+                "symbol_filter": text(symbol_filter, "symbol_filter"),
+                "sort_by": text(sort_by, "sort_by"),
+                "sort_direction": text(sort_direction, "sort_direction"),
+                "distinct": flag(distinct, "distinct"),
+                "limit": rows(limit),
+                "extra": pairs(extra),
+            }
+
+        answer: MarketsAnswer = self._ask("markets", lambda: {"filters": filters()}, _markets)
         return answer
 
     @checked_keywords(ListFilters)
@@ -119,7 +122,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         Raises:
             InvalidRequest: An argument is not valid; nothing was sent, or the service answered 400.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "coins", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("coins", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -128,7 +131,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "symbols", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("symbols", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -137,7 +140,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "normalized-symbols", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("normalized-symbols", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -148,7 +151,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: SizesAnswer = self._ask("discover", {"list": "block-sizes", "filters": _filters(filters)}, _sizes)
+        answer: SizesAnswer = self._discovered("block-sizes", filters, _sizes)
         return answer
 
     @checked_keywords(ListFilters)
@@ -157,7 +160,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "tenors", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("tenors", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -166,7 +169,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "exchanges", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("exchanges", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -175,7 +178,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "categories", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("categories", filters, list)
         return answer
 
     @checked_keywords(ListFilters)
@@ -184,8 +187,11 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
 
         Filters and errors as in :meth:`coins`.
         """
-        answer: NamesAnswer = self._ask("discover", {"list": "types", "filters": _filters(filters)}, list)
+        answer: NamesAnswer = self._discovered("types", filters, list)
         return answer
+
+    def _discovered(self, name: str, filters: ListFilters, read: Callable[[Any], Any]) -> Any:
+        return self._ask("discover", lambda: {"list": name, "filters": _filters(filters)}, read)
 
 
 def _filters(given: ListFilters) -> list[tuple[str, str]]:
