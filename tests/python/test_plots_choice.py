@@ -215,6 +215,13 @@ def test_what_the_demo_market_has(client):
     assert "change since the start (%)" in Picture(mixed.plot(layout="axis")).texts
 
 
+def test_one_axis_of_token_supply_says_which_of_its_values_is_drawn(client):
+    supply = client.token_supply(coin=["BTC", "ETH"], interval="1d", start="2026-01-01", end="2026-01-10")
+    ax = supply.plot(layout="axis")
+    assert ax.get_title("left") == "token supply · 1d · marketcap"
+    assert supply[0]["marketcap"][0] == ax.lines[0].get_ydata()[0]
+
+
 @pytest.mark.parametrize("layout", ["axis", "panels", "term"])
 @pytest.mark.parametrize("rows", [0, 1])
 def test_choices_of_little(layout, rows):

@@ -74,9 +74,50 @@ def test_names_of_a_leaderboard_do_not_run_into_each_other(client, size):
     assert not [pair for pair in itertools.pairwise(names) if pair[0].overlaps(pair[1])]
 
 
+@pytest.mark.parametrize("size", [(4, 3), (6.4, 4.8), (10, 5)])
+@pytest.mark.parametrize("engine", [None, "constrained"])
+@pytest.mark.parametrize("gains", [(900.0, 2.0, -1.0, -800.0), (5.0,), (-5.0,), (0.0, 0.0), (-1.0, -2.0)], ids=str)
+def test_notes_beside_bars_lie_within_the_axes_and_over_no_name(size, engine, gains):
+    rows = [mp.CategoryRow("Science", f"Subcategory {at}", 1_000 + at, 1.0, 1.0, gain) for at, gain in enumerate(gains)]
+    ax = mp.Records(rows, mp.CategoryRow).plot(ax=plt.subplots(figsize=size, layout=engine)[1])
+    Picture(ax)
+    notes = [text.get_window_extent() for text in ax.texts]
+    names = [name.get_window_extent() for name in ax.get_yticklabels()]
+    assert len(notes) == len(names) == len(gains)
+    assert not [pair for pair in itertools.product(notes, names) if pair[0].overlaps(pair[1])]
+    assert all(ax.bbox.x0 <= note.x0 and note.x1 <= ax.figure.bbox.x1 for note in notes)
+
+
+@pytest.mark.parametrize("size", [(8, 5), (12, 6)])
+def test_titles_of_a_grid_end_before_their_neighbours_and_the_figure(client, supply, size):
+    market = ("BINANCE_FUTURES", "BTCUSDT", "1h")
+    window = {"start": "2026-01-01", "end": "2026-01-06"}
+    figure, grid = plt.subplots(2, 3, figsize=size, layout="constrained")
+    results = [
+        client.candles(*market, **window),
+        client.orderbook_heatmap(*market, block_size=50, **window),
+        client.liquidations(*market, **window),
+        client.funding_rate(*market, **window),
+        client.open_interest(*market, **window),
+        supply[0],
+    ]
+    for result, ax in zip(results, grid.flat, strict=True):
+        result.plot(ax=ax)
+    Picture(grid[0, 0])
+    titles = [ax._left_title.get_window_extent() for ax in grid.flat]
+    assert all(title.x1 <= figure.bbox.x1 for title in titles)
+    assert not [pair for pair in itertools.combinations(titles, 2) if pair[0].overlaps(pair[1])]
+
+
+def test_a_title_is_broken_behind_its_dots_into_lines_of_about_one_length(client):
+    candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-06")
+    ax = candles.plot(ax=plt.subplots(figsize=(4, 3))[1])
+    assert ax.get_title("left").split("\n") == ["BTCUSDT on BINANCE_FUTURES ·", "candles · 1h"]
+
+
 @pytest.mark.parametrize("options", [{}, {"layout": "panels"}, {"volume": False}], ids=str)
 @pytest.mark.parametrize("symbols", [2, 3])
-@pytest.mark.parametrize("size", [(5, 5), (6.4, 4.8), (10, 8)])
+@pytest.mark.parametrize("size", [(4, 3), (5, 5), (6.4, 4.8), (10, 8)])
 @pytest.mark.parametrize("engine", [None, "constrained"])
 def test_titles_and_times_of_several_pictures_on_given_axes_lie_over_none_of_them(
     client, symbols, size, options, engine

@@ -36,6 +36,7 @@ __all__ = [
     "spans",
     "stacked",
     "times",
+    "undated",
 ]
 
 #: Most isolated values that a line shows as large markers.
@@ -323,6 +324,12 @@ def stacked(every: Sequence[Any]) -> None:
     """Leaves the labels of the time to the lowest of several panels."""
     for one in every[:-1]:
         one.tick_params(axis="x", labelbottom=False)
+    undated(every[:-1])
+
+
+def undated(every: Sequence[Any]) -> None:
+    """Hides the date in the corner of time axes."""
+    for one in every:
         one.xaxis.get_offset_text().set_visible(False)
 
 

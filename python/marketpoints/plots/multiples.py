@@ -9,7 +9,7 @@ from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import bars, candles
 from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans, times
-from .labels import PREDICTIONS, amount_unit, identity_of, label, names, price_label, shared, title
+from .labels import PREDICTIONS, amount_unit, identity_of, label, names, plain, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, left_out, panels_of, unit_of
 from .options import smile, term_structure
 
@@ -139,10 +139,16 @@ def _one_axis(every: Sequence[Drawable], ax: Any) -> Any:
         show_rows(ax, *spans(one))
     ax.autoscale_view(scalex=False)
     _unit_of(ax, every, picked[0], same)
-    ax.set_title(title(common), loc="left")
+    ax.set_title(" · ".join([title(common), *_one_of_many(picked)]).removeprefix(" · "), loc="left")
     legend(ax)
     times(ax)
     return ax
+
+
+def _one_of_many(picked: Sequence[tuple[str, Panel | None]]) -> list[str]:
+    """The one column that is drawn of a quantity with several, such as the values of a token's supply."""
+    several = {plain(name) for name, panel in picked if panel is not None and len(panel.columns) > 1}
+    return sorted(several) if len(several) == 1 else []
 
 
 def _unit_of(ax: Any, every: Sequence[Drawable], picked: tuple[str, Panel | None], same: bool) -> None:

@@ -71,12 +71,15 @@ def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequenc
     ax.barh(places, values, color=[UP if value >= 0 else DOWN for value in values], height=0.72)
     ax.set_yticks(places, [_cut(name) for name in names], fontsize="small")
     ax.set_ylim(len(values) - 0.4, -0.6)
+    style = {"va": "center", "fontsize": "x-small", "color": text_colour(ax)}
+    # A bar to the left has its note at the right of its foot, where nothing is, and not over the name.
+    texts = [
+        ax.text(max(value, 0.0), place, f" {note}", **style)
+        for place, value, note in zip(places, values, notes, strict=True)
+    ]
     low, high = min(0.0, *values), max(0.0, *values)
-    reach = (high - low) or 1.0
-    ax.set_xlim(low - reach * (0.16 if low < 0 else 0.02), high + reach * (0.16 if high > 0 else 0.02))
-    for place, (value, note) in enumerate(zip(values, notes, strict=True)):
-        side = {"ha": "left", "x": value + 0.01 * reach} if value >= 0 else {"ha": "right", "x": value - 0.01 * reach}
-        ax.text(y=place, s=note, va="center", fontsize="x-small", color=text_colour(ax), **side)
+    margin = ((high - low) or 1.0) * 0.02
+    ax.set_xlim(low - margin, _end_of_notes(ax, texts, low - margin, high + margin))
     ax.axvline(0, color=text_colour(ax), linewidth=0.6)
     ax.grid(visible=True, axis="x", color=QUIET, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
@@ -84,6 +87,17 @@ def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequenc
         ax.spines[edge].set_visible(False)
     ax.tick_params(axis="y", length=0)
     _money(ax, what)
+
+
+def _end_of_notes(ax: Any, texts: Sequence[Any], low: float, high: float) -> float:
+    """The end of an axis of amounts at which the notes beside its bars lie within it."""
+    names = max((name.get_window_extent().width for name in ax.get_yticklabels()), default=0.0)
+    width = max(ax.bbox.x1 - ax.figure.bbox.x0 - names, 1.0)
+    ends = [high]
+    for text in texts:
+        share = min(text.get_window_extent().width / width, 0.8)
+        ends.append(low + (text.get_position()[0] - low) / (1 - share))
+    return max(ends)
 
 
 def _height(count: int) -> float:

@@ -15,6 +15,8 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 MARGIN = 3
 #: Axes give up to so much of their width or height to texts.
 MOST = 0.6
+#: Part of their width that axes beside others keep at least when a layout engine makes room for labels at drawing.
+KEPT = 0.8
 
 
 def fitted(draw: Draw) -> Draw:
@@ -51,9 +53,12 @@ def _is_whole(ax: Any) -> bool:
 
 def _headline(ax: Any) -> None:
     """A title as wide as its axes: in smaller letters, or in several lines."""
-    text, room = ax.get_title("left"), ax.bbox.width
+    text = ax.get_title("left")
     if not text:
         return
+    place, engine = ax.get_subplotspec(), ax.figure.get_layout_engine()
+    beside_others = place is not None and place.get_topmost_subplotspec().get_gridspec().ncols > 1
+    room = ax.bbox.width * (KEPT if beside_others and engine is not None else 1.0)
     title = next(one for one in ax.get_children() if getattr(one, "get_text", str)() == text)
     text = text.replace("\n", " ")
     title.set_text(text)
@@ -62,7 +67,19 @@ def _headline(ax: Any) -> None:
         width = title.get_window_extent().width
         if width <= room:
             return
-    title.set_text(textwrap.fill(text, max(12, int(len(text) * room / width)), break_long_words=False))
+    title.set_text(_balanced(text, max(12, int(len(text) * room / width))))
+
+
+def _balanced(text: str, most: int) -> str:
+    """A text in as few lines as there must be, of about the same length, none of which begins with a dot."""
+    text = text.replace(" · ", "\N{NO-BREAK SPACE}· ")
+    lines = textwrap.wrap(text, most, break_long_words=False)
+    for width in range(most - 1, 0, -1):
+        narrower = textwrap.wrap(text, width, break_long_words=False)
+        if len(narrower) > len(lines) or max(map(len, narrower)) > most:
+            break
+        lines = narrower
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _shortened(label: Any, room: float) -> None:
