@@ -567,7 +567,9 @@ class EventStream:
         wire name; lists of numbers are float64 arrays, times ``datetime64[ns]``.
         """
     def close(self) -> None:
-        """Ends the connections; what waits can still be taken."""
+        """Ends the connections; what waits can still be taken. Recorded files are closed when it returns."""
+    def close_async(self) -> Awaitable[None]:
+        """:meth:`close`, awaited."""
     @property
     def dropped(self) -> int:
         """Events dropped because too many waited."""

@@ -78,7 +78,7 @@ impl ParquetWriter {
     pub fn begin(path: &Path, like: &Table) -> Result<Self, ArchiveError> {
         rows(path, like)?;
         let file = Unfinished::begin(path)?;
-        let writer = TableWriter::begin(file.out()?, like).map_err(|error| file.bad(&error))?;
+        let writer = TableWriter::begin(file.out()?, like).map_err(|error| file.bad(&cause(&error)))?;
         Ok(Self { file, writer, hash: ContentHash::default() })
     }
 
@@ -89,7 +89,7 @@ impl ParquetWriter {
     pub fn push(&mut self, part: &Table) -> Result<(), ArchiveError> {
         rows(&self.file.path, part)?;
         self.hash.update(part);
-        self.writer.push(part).map_err(|error| self.file.bad(&error))
+        self.writer.push(part).map_err(|error| self.file.bad(&cause(&error)))
     }
 
     /// Completes the file and moves it to its path.
@@ -107,9 +107,17 @@ impl ParquetWriter {
     pub fn complete(self, metadata: &Metadata) -> Result<Unplaced, ArchiveError> {
         let hash = (CONTENT.to_owned(), self.hash.finish());
         let metadata = metadata.iter().cloned().chain([hash]).collect();
-        let out = self.writer.finish(&metadata).map_err(|error| self.file.bad(&error))?;
+        let out = self.writer.finish(&metadata).map_err(|error| self.file.bad(&cause(&error)))?;
         out.into_inner().map_err(|error| self.file.bad(error.error()))?;
         self.file.complete()
+    }
+}
+
+/// What went wrong, without the library's word for errors that are not its own, such as a full disk.
+fn cause(error: &ParquetError) -> String {
+    match error {
+        ParquetError::External(inner) => inner.to_string(),
+        other => other.to_string(),
     }
 }
 

@@ -8,11 +8,12 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use super::blocking::{beside, wait};
 use super::columns::Columns;
 use super::errors;
 use super::failures::from_client;
 use super::query::Query;
-use super::runtime::{Process, beside, wait};
+use super::runtime::Process;
 use super::times::{moment, to_microsecond, windows};
 use crate::archive::points::{self, ArchiveKey, Cell, Compacted, Edge, FileSpan, Revision};
 use crate::client::{

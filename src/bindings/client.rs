@@ -12,6 +12,8 @@ use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 
 use super::archive::{Archive, checked, synced};
+use super::awaiting::awaitable;
+use super::blocking::{beside, wait, wait_here};
 use super::columns::Columns;
 use super::dialect::Dialect;
 use super::errors::{self, seconds};
@@ -19,7 +21,7 @@ use super::failures::from_client;
 use super::failures::recorded;
 use super::plan::Plan;
 use super::query::{MarketFilters, Query, analytics_query};
-use super::runtime::{Process, awaitable, beside, wait, wait_here};
+use super::runtime::Process;
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::{python_clock, unix_nanos, unix_seconds};
 use crate::client::{self, BudgetScope, ClientError, Config, ErrorKind, Fetched, Listed, Overflow, StreamOptions};

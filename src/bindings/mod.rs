@@ -7,6 +7,8 @@ mod archive;
 mod arrays;
 mod arrow;
 mod asof;
+mod awaiting;
+mod blocking;
 mod buckets;
 mod client;
 mod columns;

@@ -1,31 +1,21 @@
-//! The engine's runtime, and the two ways in which Python waits for it: blocking but interruptible, or awaiting.
+//! The engine's runtime in a process: its threads, their end, and what becomes of them in a forked child.
 
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use futures::FutureExt;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::mpsc::error::TryRecvError;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
-use tokio::task::{AbortHandle, JoinHandle};
 
 use super::log;
 use crate::client::Registry;
 use crate::client::log::{LogRecord, listening};
 
-/// How often a blocked call checks for Ctrl-C.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
-/// How long a small call looks for its answer before it sleeps. That of a service on this machine is there by then, and finds a
-/// processor awake; one that takes longer costs so much of a processor's time.
-const AWAKE: Duration = Duration::from_micros(200);
 /// Longest that the interpreter's exit waits for calls in flight.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 /// How long small calls are driven on after one that was given up: what it leaves to do is done by then.
@@ -36,11 +26,11 @@ const WORKERS: usize = 2;
 /// State of the process: threads and budgets.
 pub(super) struct Process {
     pid: u32,
-    handle: Handle,
+    pub(super) handle: Handle,
     runtime: Mutex<Option<Runtime>>,
     /// For small blocking calls: it has no thread and moves only while a caller waits, on the caller's thread.
     caller: Option<Runtime>,
-    small_calls: AtomicUsize,
+    pub(super) small_calls: AtomicUsize,
     pub(super) registry: Registry,
 }
 
@@ -77,13 +67,13 @@ impl Process {
         self.pid == std::process::id()
     }
 
-    fn caller(&self) -> &Runtime {
+    pub(super) fn caller(&self) -> &Runtime {
         self.caller.as_ref().expect("taken only when dropped")
     }
 
     /// Drives small calls on a thread of its own until one ends. If it was given up, which is an error here, they are driven
     /// a moment longer: what it leaves to do is done. After one that was answered that would only make others' way longer.
-    fn drive_until(self: &Arc<Self>, end: oneshot::Receiver<()>) {
+    pub(super) fn drive_until(self: &Arc<Self>, end: oneshot::Receiver<()>) {
         let process = Arc::clone(self);
         let drive = move || {
             process.caller().block_on(async {
@@ -111,12 +101,12 @@ impl Process {
     }
 
     /// An error where Python's code forked just now, and this is the child: what is under way belongs to the parent.
-    fn check_own(&self) -> PyResult<()> {
+    pub(super) fn check_own(&self) -> PyResult<()> {
         if self.is_own() { Ok(()) } else { Err(forked()) }
     }
 
     /// A call's task whose records go to `on_record`, if Python's logger takes any.
-    fn listening(
+    pub(super) fn listening(
         &self,
         py: Python<'_>,
         task: BoxedTask,
@@ -128,18 +118,6 @@ impl Process {
         let listener = log::listener(py, on_record)?;
         self.check_own()?;
         Ok(listening(listener, task))
-    }
-
-    /// Attends to what a blocked call heard, or to Ctrl-C; whether it is done.
-    fn is_done(&self, py: Python<'_>, received: Result<CallEvent, Silence>) -> PyResult<bool> {
-        match received {
-            Ok(CallEvent::Done) => return Ok(true),
-            Ok(CallEvent::Happened(record)) => log::emit(py, &record)?,
-            Err(Silence::Pause) => py.check_signals()?,
-            Err(Silence::Gone) => return Err(gone()),
-        }
-        self.check_own()?;
-        Ok(false)
     }
 
     fn take_runtime(&self) -> Option<Runtime> {
@@ -169,66 +147,13 @@ pub(super) fn shutdown(py: Python<'_>) {
     }
 }
 
-/// What a blocked call hears of its future.
-enum CallEvent {
-    Happened(LogRecord),
-    Done,
-}
-
-/// Why a blocked call heard nothing.
-enum Silence {
-    /// It is time to check for Ctrl-C.
-    Pause,
-    /// Nobody will send any more.
-    Gone,
-}
-
-/// One of the small calls under way.
-struct SmallCall<'a>(&'a AtomicUsize);
-
-impl<'a> SmallCall<'a> {
-    fn new(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count)
-    }
-
-    fn is_alone(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 1
-    }
-}
-
-impl Drop for SmallCall<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// A task of a blocked call, which ends with it. In a forked child the task is the parent's, and so are its connections.
-struct AbortOnDrop<'a> {
-    process: &'a Process,
-    task: Option<JoinHandle<()>>,
-}
-
-impl<'a> AbortOnDrop<'a> {
-    fn new(process: &'a Process, task: JoinHandle<()>) -> Self {
-        Self { process, task: Some(task) }
-    }
-}
-
-impl Drop for AbortOnDrop<'_> {
-    fn drop(&mut self) {
-        match self.task.take() {
-            Some(task) if self.process.is_own() => task.abort(),
-            task => std::mem::forget(task),
-        }
-    }
-}
-
 /// A future whose value goes to a place apart, so that what waits for it is compiled once and not for each type of values.
-type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type BoxedTask = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A future as a task, and where its value will be.
-fn task_of<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> (BoxedTask, Arc<Mutex<Option<T>>>) {
+pub(super) fn task_of<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> (BoxedTask, Arc<Mutex<Option<T>>>) {
     let value = Arc::new(Mutex::new(None));
     let place = Arc::clone(&value);
     let task = async move {
@@ -239,54 +164,14 @@ fn task_of<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) 
 }
 
 /// The value of a task that is done.
-fn value_of<T>(place: &Mutex<Option<T>>) -> PyResult<T> {
+pub(super) fn value_of<T>(place: &Mutex<Option<T>>) -> PyResult<T> {
     place.lock().unwrap_or_else(PoisonError::into_inner).take().ok_or_else(gone)
-}
-
-/// Waits for a future without holding the GIL; Ctrl-C drops the future and raises. Works inside a running event loop,
-/// because no event loop is involved.
-pub(super) fn wait<T: Send + 'static>(
-    py: Python<'_>,
-    process: &Process,
-    future: impl Future<Output = T> + Send + 'static,
-) -> PyResult<T> {
-    let (task, value) = task_of(future);
-    wait_for(py, process, task)?;
-    value_of(&value)
-}
-
-fn wait_for(py: Python<'_>, process: &Process, task: BoxedTask) -> PyResult<()> {
-    let (sender, receiver) = mpsc::channel();
-    let records = sender.clone();
-    let task = process.listening(py, task, move |record| {
-        let _ = records.send(CallEvent::Happened(record));
-    })?;
-    let task = process.handle.spawn(async move {
-        task.await;
-        let _ = sender.send(CallEvent::Done);
-    });
-    let _task = AbortOnDrop::new(process, task);
-    let receiver = Mutex::new(receiver);
-    loop {
-        let received = py.detach(|| {
-            let received = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNAL_CHECK);
-            stay_at_exit();
-            received
-        });
-        let received = received.map_err(|silence| match silence {
-            mpsc::RecvTimeoutError::Timeout => Silence::Pause,
-            mpsc::RecvTimeoutError::Disconnected => Silence::Gone,
-        });
-        if process.is_done(py, received)? {
-            return Ok(());
-        }
-    }
 }
 
 /// At the interpreter's exit only daemon threads still wait. As in Python's own blocking calls they just stay: an error would end in a
 /// traceback that they write while the interpreter goes, and Python before 3.14 ends a thread that comes back to it then by unwinding
 /// its stack, which Rust does not promise to survive.
-fn stay_at_exit() {
+pub(super) fn stay_at_exit() {
     while ends_elsewhere() {
         thread::park();
     }
@@ -297,164 +182,12 @@ fn ends_elsewhere() -> bool {
     ENDING.get().is_some_and(|ending| *ending != thread::current().id())
 }
 
-/// Runs work that waits for files or objects on another thread, so that Ctrl-C ends the waiting.
-pub(super) fn beside<T: Send + 'static>(
-    py: Python<'_>,
-    process: &Process,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> PyResult<T> {
-    // In a box: what runs it is compiled once for each type of values.
-    let work: Box<dyn FnOnce() -> T + Send> = Box::new(work);
-    wait(py, process, async move { tokio::task::spawn_blocking(work).await })?.map_err(|_| gone())
-}
-
-/// As [`wait`], on the caller's own thread: no other thread is woken on the way, which is most of what a small answer takes.
-///
-/// A call that takes longer, or has something to log, gets a thread that drives it on while this one runs Python: a handler
-/// of a signal or of the log may use a client itself, and the GIL may be somebody else's for long. The future must not call
-/// Python, for Python may wait here again: tokio refuses a runtime within a runtime.
-pub(super) fn wait_here<T: Send + 'static>(
-    py: Python<'_>,
-    process: &Arc<Process>,
-    future: impl Future<Output = T> + Send + 'static,
-) -> PyResult<T> {
-    let (task, value) = task_of(future);
-    wait_here_for(py, process, task)?;
-    value_of(&value)
-}
-
-fn wait_here_for(py: Python<'_>, process: &Arc<Process>, task: BoxedTask) -> PyResult<()> {
-    let (sender, mut receiver) = unbounded_channel();
-    let records = sender.clone();
-    let task = process.listening(py, task, move |record| {
-        let _ = records.send(CallEvent::Happened(record));
-    })?;
-    let (under_way, end) = oneshot::channel::<()>();
-    let task = async move {
-        // Connections that ended since the last call are noticed as soon as the runtime looks and its tasks run.
-        for _ in 0..2 {
-            tokio::task::yield_now().await;
-        }
-        task.await;
-        let _ = under_way.send(());
-        let _ = sender.send(CallEvent::Done);
-    };
-    let (mut to_start, mut started) = (Some(task), None);
-    let mut end = Some(end);
-    let (call, awake) = (SmallCall::new(&process.small_calls), Instant::now() + AWAKE);
-    loop {
-        let received = py.detach(|| {
-            let received = process.caller().block_on(async {
-                if let Some(task) = to_start.take() {
-                    // Within the runtime: from outside it would have to be woken.
-                    started = Some(AbortOnDrop::new(process, tokio::spawn(task)));
-                }
-                tokio::time::timeout(SIGNAL_CHECK, heard(&mut receiver, &call, awake)).await
-            });
-            if !matches!(received, Ok(Some(CallEvent::Done)))
-                && let Some(end) = end.take()
-            {
-                process.drive_until(end);
-            }
-            stay_at_exit();
-            received.map_or(Err(Silence::Pause), |received| received.ok_or(Silence::Gone))
-        });
-        if process.is_done(py, received)? {
-            return Ok(());
-        }
-    }
-}
-
-/// The next event, awaited without sleep until `awake` while no other call needs a processor; `None` when nobody will send any more.
-async fn heard(receiver: &mut UnboundedReceiver<CallEvent>, call: &SmallCall<'_>, awake: Instant) -> Option<CallEvent> {
-    while call.is_alone() && Instant::now() < awake {
-        match receiver.try_recv() {
-            Err(TryRecvError::Empty) => tokio::task::yield_now().await,
-            outcome => return outcome.ok(),
-        }
-    }
-    receiver.recv().await
-}
-
-/// Turns a future into an awaitable of the running event loop. Cancelling the awaitable drops the future.
-pub(super) fn awaitable<'py, T: Send + 'static>(
-    py: Python<'py>,
-    process: &Process,
-    future: impl Future<Output = T> + Send + 'static,
-    convert: impl FnOnce(Python<'_>, T) -> PyResult<Py<PyAny>> + Send + 'static,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (task, value) = task_of(future);
-    awaitable_of(py, process, task, Box::new(move |py| convert(py, value_of(&value)?)))
-}
-
-/// What makes the result of a task that is done.
-type Conversion = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
-
-fn awaitable_of<'py>(
-    py: Python<'py>,
-    process: &Process,
-    task: BoxedTask,
-    convert: Conversion,
-) -> PyResult<Bound<'py, PyAny>> {
-    let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
-    let promise = event_loop.call_method0("create_future")?;
-    let logging_loop = event_loop.clone().unbind();
-    let task = process.listening(py, task, move |record| {
-        // Attaching may wait for the GIL: the worker's other tasks continue.
-        tokio::task::block_in_place(|| Python::try_attach(|py| log::emit_on(py, &logging_loop, &record)));
-    })?;
-    let (loop_handle, promise_handle) = (event_loop.unbind(), promise.clone().unbind());
-    let task = process.handle.spawn(async move {
-        // A panic would leave the awaitable pending forever.
-        let outcome = AssertUnwindSafe(task).catch_unwind().await;
-        // Attaching may wait for the GIL, which must not block the connections.
-        let delivered = tokio::task::spawn_blocking(move || {
-            Python::try_attach(|py| {
-                let (value, error) = match outcome.map_err(|_| gone()).and_then(|()| convert(py)) {
-                    Ok(value) => (Some(value), None),
-                    Err(error) => (None, Some(error.into_value(py))),
-                };
-                let deliver = wrap_pyfunction!(settle, py)?;
-                // Raises when the loop is closed: then no one waits any more.
-                loop_handle.call_method1(py, "call_soon_threadsafe", (deliver, promise_handle, value, error))
-            })
-        });
-        let _ = delivered.await;
-    });
-    promise.call_method1("add_done_callback", (Cancel(task.abort_handle()),))?;
-    Ok(promise)
-}
-
-/// Settles a promise on its event loop, unless it was cancelled meanwhile.
-#[pyfunction]
-fn settle(promise: &Bound<'_, PyAny>, value: Option<Py<PyAny>>, error: Option<Py<PyAny>>) -> PyResult<()> {
-    if promise.call_method0("done")?.is_truthy()? {
-        return Ok(());
-    }
-    match error {
-        Some(error) => promise.call_method1("set_exception", (error,))?,
-        None => promise.call_method1("set_result", (value,))?,
-    };
-    Ok(())
-}
-
-/// Done-callback of a promise: ends the task behind it. After a normal end that does nothing.
-#[pyclass(frozen, module = "marketpoints._engine")]
-struct Cancel(AbortHandle);
-
-#[pymethods]
-impl Cancel {
-    fn __call__(&self, _promise: &Bound<'_, PyAny>) {
-        self.0.abort();
-    }
-}
-
 /// The error where Python's code forked in the midst of a call, and this is the child: the call and its connections belong to the
 /// parent, and so does the thread that would move it.
 fn forked() -> PyErr {
     PyRuntimeError::new_err("this process was forked in the midst of a call, which is its parent's")
 }
 
-fn gone() -> PyErr {
+pub(super) fn gone() -> PyErr {
     PyRuntimeError::new_err("the engine stopped before the call ended (interpreter exit, or a defect of the engine)")
 }

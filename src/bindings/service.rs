@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
 use super::archive::Archive;
+use super::blocking::beside;
 use super::errors;
 use super::faults::Faults;
-use super::runtime::{Process, beside};
+use super::runtime::Process;
 use super::times::MOST_SECONDS;
 use crate::clock::{Clock, RunningClock, SECOND, UnixNanos};
 use crate::market::{self, Ingest, Market};

@@ -11,11 +11,13 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use serde_json::{Map, Value};
 
 use super::arrays::{array, as_times};
+use super::awaiting::awaitable;
+use super::blocking::{beside, wait};
 use super::errors;
 use super::failures::from_client;
 use super::imports::load_numpy;
 use super::records::object;
-use super::runtime::{Process, awaitable, wait};
+use super::runtime::Process;
 use super::times::moment;
 use crate::client::{
     self, Backoff, ClientError, Gap, Listed, Overflow, StreamItem, StreamOptions, TradeTable, Trades, nanoseconds,
@@ -69,6 +71,13 @@ impl EventStream {
             return Ok(Arc::clone(&self.stream));
         }
         Err(errors::general(py, "this stream was made before the process forked; make a new one in the child"))
+    }
+
+    /// Closes the connections, which a forked child leaves to its parent; returns the stream if it records.
+    fn closed_but_for_files(&self) -> Option<Arc<client::EventStream>> {
+        let own = self.process.is_own().then(|| Arc::clone(&self.stream))?;
+        own.close();
+        own.is_recording().then_some(own)
     }
 
     fn waiting(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<impl Future<Output = bool> + Send + use<>> {
@@ -238,11 +247,22 @@ impl EventStream {
         Ok(taken.ended)
     }
 
-    fn close(&self) {
-        // A forked child leaves the connections to its parent.
-        if self.process.is_own() {
-            self.stream.close();
+    /// Closes the connections; returns when the recorded files are closed too.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        match self.closed_but_for_files() {
+            Some(recording) => beside(py, &self.process, move || recording.close_files()),
+            None => Ok(()),
         }
+    }
+
+    fn close_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let recording = self.closed_but_for_files();
+        let closed = async move {
+            if let Some(recording) = recording {
+                let _ = tokio::task::spawn_blocking(move || recording.close_files()).await;
+            }
+        };
+        awaitable(py, &self.process, closed, |py, ()| Ok(py.None()))
     }
 
     #[getter]

@@ -34,6 +34,9 @@ pub(super) fn session(name: &str) -> Result<String, ClientError> {
 
 /// Refuses misspelt tenors. Unknown tenors pass, because the service may add some.
 pub(super) fn check_tenor(query: &PointsQuery) -> Result<(), ClientError> {
+    if query.tenor.as_deref().is_some_and(|given| given.contains(',')) {
+        return Err(ClientError::invalid("tenor: a call takes one; ask for each of them"));
+    }
     match query.tenor.as_deref().and_then(|given| meant_tenor(given).map(|meant| (given, meant))) {
         None => Ok(()),
         Some((given, meant)) => {

@@ -42,7 +42,7 @@ async fn answer(
     let now = state.clock.now();
     let filters = Filters::parse(&query.unwrap_or_default());
     refuse_unknown(&filters.extra, &FILTER_PARAMETERS)?;
-    if row.needs_type && filters.types.is_empty() {
+    if row.needs_type && filters.types.iter().all(String::is_empty) {
         let message = format!(
             "parameter type: missing; {} needs at least one data type, such as type={}",
             row.path,

@@ -1,5 +1,6 @@
 """A live stream recorded, ingested and replayed: what the replay answers is what the live service answered."""
 
+import asyncio
 import itertools
 import json
 import os
@@ -229,6 +230,31 @@ def test_two_recordings_do_not_mix_in_a_file(live, tmp_path):
             live.advance(HOUR)
             assert next(third)
         assert next(first)
+
+
+def test_a_closed_recording_is_continued_by_the_next(live, tmp_path):
+    """Also while the first stream is still a variable, or ended by itself."""
+
+    async def continued():
+        async with live.async_client("unlimited") as client:
+            kept = []
+            for _ in range(2):
+                async with client.stream(channels("TRADE"), record=tmp_path) as stream:
+                    live.advance(60)
+                    await anext(stream)
+                kept.append(stream)
+            return [stream.recorded for stream in kept]
+
+    kept = []
+    with live.client("unlimited") as client:
+        for _ in range(3):
+            with client.stream(channels("TRADE"), record=tmp_path) as stream:
+                live.advance(60)
+                next(stream)
+            kept.append(stream)
+    assert all(stream.recorded for stream in kept) and all(asyncio.run(continued()))
+    rows = [line.split(",") for file in tmp_path.rglob("*.csv") for line in file.read_text().splitlines()[1:]]
+    assert len(rows) == len({tuple(row) for row in rows})
 
 
 def test_an_async_stream_is_recorded_as_well(live, tmp_path):

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from .. import _engine
 from ..common.arguments import text
+from ..common.signatures import hinted_keywords
 from ..common.texts import sendable
 from ..errors import InvalidRequest
 
@@ -63,6 +64,9 @@ class Channel:
         """
         named = {WIRE[name]: getattr(self, name) for name in WIRE}
         return _parts(self.type, self.exchange, self.symbol, self.category, named, self.extra)
+
+
+Channel.__init__ = hinted_keywords(Channel.__init__)  # type: ignore[method-assign]
 
 
 #: The channels of a stream: a channel, its fields as a mapping (by attribute or by wire name), or several of these.

@@ -181,7 +181,7 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
         return self._several(most)
 
     def close(self) -> None:
-        """Ends the connections. Events that have arrived can still be iterated over."""
+        """Ends the connections and closes the recorded files. Events that have arrived can still be iterated over."""
         self._opened = True
         self._stream.close()
 
@@ -233,9 +233,9 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
         return self._several(most)
 
     async def close(self) -> None:
-        """Ends the connections. Events that have arrived can still be iterated over."""
+        """Ends the connections and closes the recorded files. Events that have arrived can still be iterated over."""
         self._opened = True
-        self._stream.close()
+        await self._stream.close_async()
 
     async def __aenter__(self) -> "AsyncStream":
         return await self.open()

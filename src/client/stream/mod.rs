@@ -206,6 +206,18 @@ impl EventStream {
         self.common.queue.end(None);
     }
 
+    /// Closes the recorded files of a closed stream, after a write that is under way; another stream may then continue them.
+    pub fn close_files(&self) {
+        if let Some(recorder) = &self.common.recorder {
+            recorder.close();
+        }
+    }
+
+    /// Whether it records.
+    pub fn is_recording(&self) -> bool {
+        self.common.recorder.is_some()
+    }
+
     /// Events that were dropped because the queue was full ([`Overflow::DropOldest`]).
     pub fn dropped(&self) -> u64 {
         self.common.queue.dropped()

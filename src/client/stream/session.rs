@@ -97,8 +97,16 @@ impl Session {
         }
     }
 
-    /// Connects, and again whenever the connection breaks, until the service refuses or the stream is closed.
+    /// Connects, and again whenever the connection breaks, until the service refuses or the stream is closed. The last
+    /// connection closes the recorded files.
     pub(super) async fn run(mut self) {
+        self.keep_connected().await;
+        if let Some(recorder) = self.common.recorder.clone().filter(|_| self.common.queue.has_ended()) {
+            let _ = tokio::task::spawn_blocking(move || recorder.close()).await;
+        }
+    }
+
+    async fn keep_connected(&mut self) {
         let mut failed = 0;
         loop {
             self.alive = false;

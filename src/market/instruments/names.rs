@@ -66,7 +66,7 @@ pub(in crate::market) fn check(
     }
     if strict {
         let entries = entries(source, spec.data_type)?;
-        check_symbol(&entries, query).map_err(MarketError::UnknownSymbol)?;
+        check_symbol(&entries, query, spec).map_err(MarketError::UnknownSymbol)?;
     }
     Ok(())
 }
@@ -114,7 +114,7 @@ fn check_exchange(source: &dyn Source, name: &str, strict: bool) -> Result<(), M
 }
 
 /// Refuses a symbol, coin or token that the exchanges of the query never had.
-fn check_symbol(entries: &[NamedEntry<'_>], query: &PointsQuery) -> Result<(), ParamError> {
+fn check_symbol(entries: &[NamedEntry<'_>], query: &PointsQuery, spec: &TypeSpec) -> Result<(), ParamError> {
     let entries = || entries.iter().copied();
     let on =
         |entry: &NamedEntry<'_>| query.exchanges.is_empty() || query.exchanges.iter().any(|one| one == entry.exchange);
@@ -124,9 +124,9 @@ fn check_symbol(entries: &[NamedEntry<'_>], query: &PointsQuery) -> Result<(), P
         wanted.is_none_or(|wanted| entry.instrument.is_some_and(|instrument| instrument.normalized_symbol() == *wanted))
     };
     let coin = |entry: &NamedEntry<'_>| query.coin.as_ref().is_none_or(|coin| coin == entry.coin);
-    let token = |entry: &NamedEntry<'_>| {
-        query.token_name.as_ref().is_none_or(|name| name.to_lowercase() == entry.token.to_lowercase())
-    };
+    let token_name = query.token_name.as_ref().filter(|_| spec.selection == Selection::Token); // to other types it is nothing
+    let token =
+        |entry: &NamedEntry<'_>| token_name.is_none_or(|name| name.to_lowercase() == entry.token.to_lowercase());
     if entries().any(|entry| on(&entry) && symbol(&entry) && normalized(&entry) && coin(&entry) && token(&entry)) {
         return Ok(());
     }
@@ -148,7 +148,7 @@ fn check_symbol(entries: &[NamedEntry<'_>], query: &PointsQuery) -> Result<(), P
         let problem = format!("{wanted:?} is no coin{}{near}", of(&query.exchanges));
         return Err(ParamError::new("coin", problem));
     }
-    if let (Some(wanted), Some(coin)) = (&query.token_name, &query.coin) {
+    if let (Some(wanted), Some(coin)) = (token_name, &query.coin) {
         let names = || here().filter(|entry| entry.coin == *coin).map(|entry| entry.token);
         if names().all(|name| name.to_lowercase() != wanted.to_lowercase()) {
             let names: Vec<_> = names().collect();

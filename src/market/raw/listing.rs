@@ -1,5 +1,6 @@
 //! The markets of a source.
 
+use super::predictions::PREDICTION_VENUE;
 use super::raw_data::RawDataSet;
 use crate::clock::UnixSecond;
 use crate::protocol::exchange::contract_usd;
@@ -37,12 +38,17 @@ impl Instrument {
         raw_data: RawDataSet,
     ) -> Self {
         let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
+        // The id of a prediction market tells neither: it has no category, and its prices are in USD.
+        let (quote, category) = match exchange.as_str() {
+            PREDICTION_VENUE => (USD_LIKE[0].to_owned(), ""),
+            _ => (quote, category.name()),
+        };
         Self {
             exchange,
             raw_symbol,
             coin,
             quote,
-            category: category.name().to_owned(),
+            category: category.to_owned(),
             coin_name: String::new(),
             available_since: since,
             raw_data,

@@ -10,9 +10,9 @@ use crate::protocol::exchange::Exchange;
 #[test]
 fn demo_and_store_describe_a_market_alike() {
     let demo = Demo::new(0);
-    let of_coins: Vec<&Instrument> = demo.instruments().iter().filter(|row| !row.coin.is_empty()).collect();
+    let markets: Vec<&Instrument> = demo.instruments().iter().collect();
     let mut dumps = Dumps::default();
-    for row in &of_coins {
+    for row in &markets {
         dumps.trade(&format!("{}/{}", row.exchange, row.raw_symbol), DAY, 1.0, 1.0);
     }
     let (folder, _market) = dumps.market();
@@ -26,8 +26,8 @@ fn demo_and_store_describe_a_market_alike() {
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all
     };
-    assert_eq!(described(&store.instruments().iter().collect::<Vec<_>>()), described(&of_coins));
-    for row in of_coins {
+    assert_eq!(described(&store.instruments().iter().collect::<Vec<_>>()), described(&markets));
+    for row in markets {
         let known = Exchange::find(&row.exchange).expect("an exchange of the table");
         assert_eq!(row.funding_seconds(), known.funding_seconds, "{}", row.exchange);
     }

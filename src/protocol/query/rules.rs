@@ -63,7 +63,7 @@ impl QueryRules<'_> {
         // A market without a coin, such as a prediction market, belongs to no coin.
         for (name, value) in [("coin", &query.coin), ("normalizedSymbol", &query.normalized_symbol)] {
             if value.as_ref().is_some_and(String::is_empty) {
-                return self.refuse(name, &format!("needs a {name} that is not empty, or none"));
+                return self.refuse(name, &format!("takes no empty {name}"));
             }
         }
         if normalized && !spec.normalized_symbol {
@@ -183,7 +183,7 @@ impl QueryRules<'_> {
         }
         if spec.needs_block_size && query.block_size.is_none() {
             let where_from = match self.spelling {
-                Spelling::Wire => "GET /v1/discover/block_sizes recommends some",
+                Spelling::Wire => "GET /v1/block-sizes recommends some",
                 Spelling::Arguments => "client.block_sizes(exchange=…, raw_symbol=…) recommends some",
                 Spelling::Options => "10 and 100 are common for BTC",
             };

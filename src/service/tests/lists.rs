@@ -41,7 +41,7 @@ fn an_empty_list_is_an_absent_key_but_no_block_size_is_a_zero() {
 #[test]
 fn symbols_without_a_type_are_a_server_error_that_says_what_to_give() {
     let bench = demo();
-    for path in ["/v1/symbols", "/v1/normalized-symbols", "/v1/symbols?coin=BTC"] {
+    for path in ["/v1/symbols", "/v1/normalized-symbols", "/v1/symbols?coin=BTC", "/v1/symbols?type=&type="] {
         let answer = bench.get("free", path);
         assert_eq!((answer.status, answer.code().as_str()), (500, "INTERNAL_ERROR"), "{path}");
         assert!(answer.message().contains("parameter type: missing") && answer.message().contains("type=TRADE_AGG"));

@@ -12,6 +12,7 @@ mod lists;
 mod log;
 mod openapi;
 mod peer;
+mod points;
 mod slow_peers;
 mod stream;
 mod tier_limits;

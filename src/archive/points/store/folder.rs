@@ -226,6 +226,10 @@ impl ArchiveStore for Folder {
 
     fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
         self.is_no_file()?;
+        std::fs::create_dir_all(&self.root).map_err(|error| {
+            let path = self.root.display().to_string();
+            ArchiveFault::access(&path, &format!("{error}; an archive is a folder that can be made here: name another"))
+        })?;
         let name = own(&format!("lock/{name}"));
         let bad = |error: &dyn ToString| ArchiveFault::access(&name, error);
         let path = self.path(&name)?;

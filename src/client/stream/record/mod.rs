@@ -67,6 +67,7 @@ struct RecorderState {
     turn: u64,
     rows: u64,
     left_out: u64,
+    closed: bool,
 }
 
 /// Records streams into a folder.
@@ -145,6 +146,9 @@ impl Recorder {
     pub(super) fn events(&self, events: &[Event]) -> Result<(), ArchiveError> {
         let mut guard = self.state();
         let state = &mut *guard;
+        if state.closed {
+            return Ok(());
+        }
         let now = self.clock.now();
         let mut touched = Vec::new();
         let mut outcome = events.iter().try_for_each(|event| {
@@ -172,6 +176,14 @@ impl Recorder {
         }
         state.close_some();
         outcome
+    }
+
+    /// Closes the files, once a write under way is done, so that another recording may continue them. Nothing is recorded
+    /// after it, nor handed out.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.days.clear();
     }
 
     fn is_asked(&self, key: &DayKey) -> bool {
