@@ -41,7 +41,7 @@ def test_the_leaderboard_sends_every_filter():
         "time_since_last_trade": 60,
         "avg_holding_time": 7,
         "sort_by": "win_rate",
-        "sort_direction": "asc",
+        "sort_direction": "ASC",
         "extra": {"pnlComponents": ["a", "b"]},
     }
     expected = {
@@ -136,7 +136,7 @@ def test_a_row_that_moves_to_the_next_page_comes_once():
         (lambda client: client.leaderboard(win_rate="high"), "win_rate"),
         (lambda client: client.leaderboard(win_rate=float("nan")), "finite"),
         (lambda client: client.leaderboard(roi_percentage=1.5), "roi_percentage"),
-        (lambda client: client.leaderboard(sort_direction="up"), "SORT_DIRECTION_ASC"),
+        (lambda client: client.leaderboard(sort_direction="up"), "sort_direction: 'up' is not one of asc, desc"),
     ],
 )
 def test_what_breaks_the_rules_is_not_sent(call, word):

@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -83,6 +84,15 @@ def test_what_arrived_of_a_fetch_that_failed_in_part_is_shown_and_never_piped(cl
     assert shown.returncode == 1 and "BTCUSDT" in shown.stdout and "1 of 2 symbols failed" in shown.stderr
     piped = cli(*SOME, "-o", "-", **strict)
     assert (piped.returncode, piped.stdout) == (1, "") and "--output FILE keeps it" in piped.stderr
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even root writes")
+def test_a_paid_answer_whose_file_cannot_be_written_is_kept_elsewhere(cli, tmp_path):
+    done = cli("fetch", "candles", *MARKET, "1h", *WINDOW, "-o", "/proc/candles.csv", TMPDIR=tmp_path)
+    kept = next(tmp_path.glob("marketpoints-*/candles.csv"))
+    assert (done.returncode, done.stdout) == (1, "") and len(pd.read_csv(kept)) == 24
+    assert done.stderr.startswith("marketpoints: /proc/candles.csv: ")
+    assert done.stderr.endswith(f"; the answer, which is paid, was written to {kept}\n")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -217,6 +227,13 @@ def test_usage(cli, demo):
     assert demo.keys["basic"] not in text
 
 
+def test_a_misspelt_option_shows_the_usage_of_its_command_and_what_was_meant(cli):
+    done = cli("fetch", "candles", *MARKET, "1h", "--strat", "2026-01-01")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: marketpoints fetch [-h]")
+    assert done.stderr.endswith("unrecognized arguments: --strat 2026-01-01; did you mean --start?\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -233,6 +250,11 @@ def test_usage(cli, demo):
         (("fetch", "candles", *MARKET, "1h", "--start", "yesterday"), 2, "start: 'yesterday' is not a time"),
         (("fetch", "candels", *MARKET, "1h", *WINDOW), 2, "candels"),
         (("fetch", "candels", *MARKET, "1h", *WINDOW), 2, "did you mean candles?"),
+        (
+            ("fetch", "skew", "DERIBIT", "BTC_25", "1h", *WINDOW, "--coin", "BTC", "--tenor", "ONE_W,ONE_M"),
+            2,
+            "takes one",
+        ),
         (("weight", "TRADE_AGGG", "--points", "1"), 2, "did you mean"),
         (("weight", "candels", "--points", "1"), 2, "did you mean candles?"),
         (("weight", "leader-bord"), 2, "did you mean leaderboard?"),

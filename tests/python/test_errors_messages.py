@@ -252,6 +252,9 @@ def test_the_archive_says_who_comes_first_and_what_is_no_folder(client, tmp_path
         nothing.verify,
     ):
         assert problem(mp.ArchiveError, call) == f"{file}: a file; an archive is a folder: name another"
+    below = mp.Archive(file / "below")
+    impossible = problem(mp.ArchiveError, lambda: below.sync(client, "candles", *MARKET, "1h", **window))
+    assert impossible.startswith(f"{file / 'below'}: ") and "a folder that can be made here" in impossible
 
 
 def test_what_is_kept_can_be_verified_without_a_window(client, tmp_path):
@@ -263,9 +266,28 @@ def test_what_is_kept_can_be_verified_without_a_window(client, tmp_path):
     assert checked and checked.requests == 1
 
 
+def test_a_selection_takes_what_a_call_takes(client):
+    exchanges = ["BINANCE_FUTURES", "BYBIT"]
+    candles = client.candles(exchanges, "BTCUSDT", "1h", period="2h")
+    picked = candles.sel(type="candles", symbol="BTCUSDT", interval="1h", exchange="BYBIT")
+    assert picked.only.id == candles.sel(type="TRADE_SIDE_AGNOSTIC_AGG", interval="HOUR", exchange="BYBIT").only.id
+    both = candles + client.candles("BYBIT", "ETHUSDT", "1h", period="2h")
+    assert list(mp.adapters.closes(both.sel(exchange="BYBIT"), by="symbol")) == ["BTCUSDT", "ETHUSDT"]
+
+
+def test_keywords_of_another_call_or_in_short_are_pointed_out(client):
+    assert problem(TypeError, lambda: client.funding_rate(*MARKET, "1h", usd=True)) == (
+        "funding_rate() got an unexpected keyword argument 'usd'; other calls take it, not this one"
+    )
+    assert "did you mean primary_category?" in problem(TypeError, lambda: client.leaderboard(category="Crypto"))
+    assert "did you mean exchange?" in problem(TypeError, lambda: mp.Channel(type="TRADE", exchnge="BYBIT", symbol="X"))
+    tenors = problem(mp.InvalidRequest, lambda: client.skew("DERIBIT", "BTC_25", "1h", coin="BTC", tenor=["ONE_W"]))
+    assert tenors == "tenor: a call takes one; join the answers of several calls by +, such as one + other"
+
+
 def test_slips_of_a_selection_are_refused(client):
     candles = client.candles(["BINANCE_FUTURES", "BYBIT"], "BTCUSDT", "1h", period="2h")
-    assert "did you mean raw_symbol?" in problem(mp.InvalidRequest, lambda: candles.sel(symbol="BTCUSDT"))
+    assert "did you mean raw_symbol?" in problem(mp.InvalidRequest, lambda: candles.sel(rawsymbol="BTCUSDT"))
     assert "did you mean exchange?" in problem(mp.InvalidRequest, lambda: candles.sel(exchnge="BYBIT"))
     assert "did you mean exchange?" in problem(mp.InvalidRequest, lambda: mp.adapters.closes(candles, by="exchang"))
     lacking = problem(mp.SelectionError, lambda: mp.adapters.closes(candles, column="vol"))

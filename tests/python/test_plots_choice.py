@@ -1,6 +1,7 @@
 """Several series by choice, and pictures of the prediction markets' records."""
 
 import functools
+import itertools
 import operator
 
 import matplotlib as mpl
@@ -273,6 +274,28 @@ def test_a_summary_on_given_axes_covers_none_of_its_own_labels(client, size, lay
     above, below = figure.axes
     label = above.xaxis.label.get_window_extent()
     assert above.get_xlabel() and label.y0 > below.get_window_extent().y1
+
+
+@pytest.mark.parametrize("size", [(4, 3), (6.4, 4.8), (12, 4)])
+def test_numbers_and_legend_of_a_summary_lie_over_nothing(client, size):
+    wallet = client.leaderboard(limit=3)[0].wallet_address
+    summary = client.market_summary(condition_id=client.positions(user_wallet=wallet)[0].condition_id)
+    above, below = Picture(summary.plot(ax=plt.subplots(figsize=size)[1])).figure.axes
+    for ax in (above, below):
+        low, high = ax.get_ylim()
+        shown = [text for tick, text in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True) if low <= tick <= high]
+        numbers = [text.get_window_extent() for text in shown]
+        assert len(numbers) >= 2 and not [pair for pair in itertools.pairwise(numbers) if pair[0].overlaps(pair[1])]
+    assert {float(tick) % 1 for tick in below.get_yticks()} == {0.0}  # accounts
+    highest = max(patch.get_data().values.max() for patch in below.patches)
+    assert below.get_legend().get_window_extent().y0 >= below.transData.transform((0, highest))[1] - 1
+
+
+def test_lines_of_one_unit_share_an_axis_whatever_their_coins(client):
+    rates = client.funding_rate("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", period="2d")
+    assert len(rates.plot().figure.axes) == 1
+    amounts = client.open_interest("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", period="2d")
+    assert len(amounts.plot().figure.axes) == 2
 
 
 def test_lines_of_several_types_are_named_as_people_name_them(client):

@@ -1,5 +1,7 @@
 """Several results on one time axis."""
 
+import itertools
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -166,6 +168,32 @@ def test_markets_have_a_panel_each():
     assert [one.get_title("left")[:7] for one in (first, second)] == ["BTCUSDT", "ETHUSDT"]
     assert not [one for one in first.collections if type(one).__name__ == "Bubbles"]
     assert artist(second, "Bubbles")
+
+
+@pytest.mark.parametrize("size", [(4, 3), (6.4, 4.8), (12, 4), (10, 9)])
+@pytest.mark.parametrize(
+    "names", [("candles", "volatility", "skew"), ("volatility", "skew"), ("candles", "other"), ("candles", "rates")]
+)
+def test_titles_of_several_markets_lie_over_no_panel(client, names, size):
+    when = {"interval": "1h", "period": "7d"}
+    option = {"coin": "BTC", "tenor": "ONE_W", **when}
+    asked = {
+        "candles": lambda: client.candles("BINANCE_FUTURES", "BTCUSDT", **when),
+        "other": lambda: client.candles("BINANCE_FUTURES", "ETHUSDT", **when),
+        "rates": lambda: client.funding_rate("BYBIT", "BTCUSDT", **when),
+        "volatility": lambda: client.implied_volatility("DERIBIT", "BTC_ATM", **option),
+        "skew": lambda: client.skew("DERIBIT", "BTC_25", **option),
+    }
+    every = Picture(mp.plot(*(asked[name]() for name in names), ax=plt.subplots(figsize=size)[1])).figure.axes
+    titles = {ax: ax._left_title.get_window_extent() for ax in every if ax.get_title("left")}
+    assert len(titles) == len(names)
+    assert not [one for one, title in titles.items() for ax in every if ax is not one and title.overlaps(ax.bbox)]
+    # The interval of all stands once.
+    assert [" · 1h" in one.get_title("left").replace("\n", " ") for one in titles] == [True] + [False] * (
+        len(names) - 1
+    )
+    labels = [ax.yaxis.label.get_window_extent() for ax in every if ax.get_ylabel()]
+    assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
 
 
 def test_sides_of_candles_are_one_picture(client):

@@ -192,7 +192,7 @@ def test_a_selection_without_a_match_says_what_there_is():
         answer.sel(exchange="BYBT")
     with pytest.raises(mp.SelectionError, match=r"did you mean side='SELL'\?"):
         answer.sel(side="sell", exchange="BYBIT")
-    with pytest.raises(mp.InvalidRequest, match="colour: not a field"):
+    with pytest.raises(mp.InvalidRequest, match="sel: 'colour' is not a field"):
         answer.sel(colour="red")
 
 

@@ -233,7 +233,7 @@ def test_two_recordings_do_not_mix_in_a_file(live, tmp_path):
 
 
 def test_a_closed_recording_is_continued_by_the_next(live, tmp_path):
-    """Also while the first stream is still a variable, or ended by itself."""
+    """Also while the first stream is still a variable."""
 
     async def continued():
         async with live.async_client("unlimited") as client:

@@ -84,6 +84,13 @@ def test_a_forming_bucket_is_caught(service):
     assert {one.column for one in error.differences} == {"close", "volume"}
 
 
+def test_one_moment_in_the_place_of_several_is_pointed_out(service):
+    with pytest.raises(
+        mp.InvalidRequest, match=r"times: '2026-05-29' is one time; give several, such as \['2026-05-29'\]"
+    ):
+        assert_no_lookahead(candles, service, "2026-05-29")
+
+
 def test_a_client_is_asked_by_its_clock(service):
     with service.client("unlimited") as client:
         assert_no_lookahead(lambda asked: candles(asked).to_pandas(label="right"), client, TIMES)

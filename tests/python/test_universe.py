@@ -159,10 +159,11 @@ def test_what_the_service_has_no_row_of_is_empty(tmp_path):
 def test_a_window_that_is_still_to_come_is_empty_and_says_so(service, client, tmp_path):
     archive = mp.Archive(tmp_path)
     archive.sync_all(client, {**SMALL, "type": "candles"})
-    report = archive.sync_all(client, {**SMALL, "type": "candles", "start": END + DAY, "end": END + 3 * DAY})
-    assert [(one.status, one.reason) for one in report.series] == [
-        ("empty", "no bucket of its window has closed yet")
-    ] * 2
+    universe = {**SMALL, "type": "candles", "start": END + DAY, "end": END + 3 * DAY}
+    plan, report = archive.plan_all(client, universe), archive.sync_all(client, universe)
+    why = "no bucket of its window has closed yet"
+    assert [(one.status, one.reason) for one in plan.series] == [("kept", why)] * 2
+    assert [(one.status, one.reason) for one in report.series] == [("empty", why)] * 2
     assert report and report.weight == 0
 
 

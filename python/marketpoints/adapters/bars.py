@@ -7,9 +7,9 @@ from .. import _engine
 from ..common.optional import load
 from ..common.protocols import Label
 from ..common.suggest import did_you_mean
-from ..errors import InvalidRequest, SelectionError
+from ..errors import SelectionError
 from ..results.series import Series
-from ..results.sets import IDENTITY, SeriesSet, as_set, unknown_field
+from ..results.sets import SeriesSet, as_set, field_of
 from .digits import Instrument, digits, rounded
 
 if TYPE_CHECKING:
@@ -156,10 +156,8 @@ def _names(candles: SeriesSet, by: str | Sequence[str] | None) -> list[str]:
     Raises:
         SelectionError: There is no series, or they do not differ in the fields.
     """
-    choices = NAMES if by is None else ((by,) if isinstance(by, str) else tuple(by),)
-    for field in choices[0] if by is not None else ():
-        if field not in IDENTITY:
-            raise InvalidRequest(f"by: {field!r} is {unknown_field(field)}")
+    wanted = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    choices = NAMES if by is None else (tuple(field_of(field, "by") for field in wanted),)
     known = [series.id.known() for series in candles]
     for fields in choices:
         if all(field in one for one in known for field in fields):

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from .. import __version__, _engine
 from ..common.arguments import ANALYTICS, METHODS
 from ..common.queries import PARAMETERS, TYPED_ARGUMENTS, QueryArguments
+from ..common.suggest import did_you_mean
 from ..common.warnings import ExposedKeysWarning, ExposedServiceWarning, OutdatedDataWarning, UnknownSymbolWarning
 from ..errors import Error
 from ..printable import printable
@@ -105,7 +106,7 @@ FAILED, MISUSED, INTERRUPTED, PIPE_CLOSED = 1, 2, 130, 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; ``arguments`` are ``sys.argv[1:]`` by default. Returns the exit status."""
     with _any_characters():
-        return _run(parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments)))
+        return _run(_parsed(joined(sys.argv[1:] if arguments is None else arguments)))
 
 
 @contextmanager
@@ -168,8 +169,22 @@ def joined(arguments: Sequence[str]) -> list[str]:
     return left
 
 
+def _parsed(arguments: list[str]) -> argparse.Namespace:
+    given, unknown = parser().parse_known_args(arguments)
+    if unknown:  # argparse would show the usage of all commands
+        of_command: Parser = given.parser
+        near = did_you_mean(_engine.closest(unknown[0].partition("=")[0], of_command.options))
+        of_command.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+    return given
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser that repeats nothing to a terminal as it was typed."""
+    """A parser that repeats nothing to a terminal as it was typed, and knows its options."""
+
+    @property
+    def options(self) -> list[str]:
+        """The options by their long names."""
+        return re.findall(r"--[a-z-]+", self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Ends with status 2 and the error's message."""
@@ -195,7 +210,7 @@ def parser() -> argparse.ArgumentParser:
             epilog=more,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        made.set_defaults(run=run)
+        made.set_defaults(run=run, parser=made)
         return made
 
     one = command("demo", demo, "fetch candles and an order-book heatmap from a service of its own; needs no account")

@@ -137,7 +137,7 @@ def fetch(given: argparse.Namespace) -> int:
         if output is None:
             tables.show(answer, sys.stdout)
             return 0
-        rows = tables.write(answer, output)
+        rows = tables.write_paid(answer, output)
         budget = client.budget
     left = "" if budget is None else f"; {budget.remaining:,} weight left ({rate(budget)})"
     print(printable(f"{output}: {rows:,} rows{left}"))
@@ -154,7 +154,7 @@ def keep(arrived: SeriesSet, piped: bool, output: Path | None) -> None:
         tables.show(arrived, sys.stdout)
     else:
         part = output.with_suffix(f".partial{output.suffix}")
-        rows = tables.write(arrived, part)
+        rows = tables.write_paid(arrived, part)
         print(printable(f"{part}: {rows:,} rows, what arrived"))
 
 

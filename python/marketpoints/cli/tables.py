@@ -1,6 +1,8 @@
 """Answers as files and as text."""
 
 import io
+import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,7 +12,7 @@ from .. import _engine
 from ..common.display import rounded
 from ..common.files import destination
 from ..common.times import exact, iso
-from ..errors import InvalidRequest
+from ..errors import Error, InvalidRequest
 from ..identity import SeriesId
 from ..printable import printable
 from ..records.plan import PlannedRequest
@@ -19,7 +21,7 @@ from ..results.ragged import Nested, Ragged
 from ..results.series import Series
 from ..results.sets import SeriesSet
 
-__all__ = ["FORMATS", "lay_out", "print_table", "show", "show_plan", "target", "write"]
+__all__ = ["FORMATS", "lay_out", "print_table", "show", "show_plan", "target", "write", "write_paid"]
 
 #: Formats of a table besides the text on the screen; Parquet goes to files alone, not to a screen or a pipe.
 FORMATS = ("parquet", "csv", "json")
@@ -64,6 +66,35 @@ def write(answer: SeriesSet, file: Path) -> int:
     columns = _joined(answer)
     _engine.write_table(str(destination(file)), columns)
     return len(columns[0][1])
+
+
+def write_paid(answer: SeriesSet, file: Path) -> int:
+    """Writes a paid answer as :func:`write`, or into the folder for temporary files where that fails.
+
+    Raises:
+        Error: It was written there: the message names the file.
+        InvalidRequest: It can be written nowhere.
+    """
+    try:
+        return write(answer, file)
+    except InvalidRequest as problem:
+        spare = _written_elsewhere(answer, file.name)
+        if spare is None:
+            raise
+        raise Error(f"{problem}; the answer, which is paid, was written to {spare}") from None
+
+
+def _written_elsewhere(answer: SeriesSet, name: str) -> Path | None:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="marketpoints-"))
+    except OSError:
+        return None
+    try:
+        write(answer, folder / name)
+    except InvalidRequest:
+        shutil.rmtree(folder, ignore_errors=True)
+        return None
+    return folder / name
 
 
 def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:

@@ -271,7 +271,11 @@ def _order(sort_by: Any, name: str) -> str | None:
 
 def _direction(sort_direction: Any, name: str) -> str | None:
     direction = text(sort_direction, name)
-    return None if direction is None else DIRECTIONS.get(direction, direction)
+    if direction is None or direction.upper() in DIRECTIONS.values():
+        return direction and direction.upper()
+    if direction.lower() not in DIRECTIONS:
+        raise InvalidRequest(f"{name}: {direction!r} is not one of {', '.join(DIRECTIONS)}")
+    return DIRECTIONS[direction.lower()]
 
 
 def _rows(kind: type[Record]) -> Callable[[Any], Records[Record]]:

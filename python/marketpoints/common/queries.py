@@ -135,9 +135,17 @@ TYPED_ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "extra": pairs,
     "max_weight": weight_bound,
 }
+
+
+def _one_text(value: object, name: str) -> str | None:
+    if isinstance(value, (list, tuple)):
+        raise InvalidRequest(f"{name}: a call takes one; join the answers of several calls by +, such as one + other")
+    return text(value, name)
+
+
 # The others go to it as texts, by what the table says that they take.
 _SPELLINGS: dict[str, Callable[[Any, str], Iterable[str]]] = {
-    "text": lambda value, name: [] if text(value, name) is None else [value],
+    "text": lambda value, name: [] if _one_text(value, name) is None else [value],
     "texts": names,
     "flag": lambda value, name: ["true"] if flag(value, name) else [],
     "whole": lambda value, name: [] if value is None else [str(count(value, name))],

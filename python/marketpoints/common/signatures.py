@@ -17,23 +17,31 @@ OF_CLIENTS = {
     "retries", "tier", "timeout", "total_timeout",
 }  # fmt: skip
 
+#: What some call takes.
+_of_calls: set[str] = set()
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     """The error for an unknown keyword argument of a call, with the nearest known one as a hint."""
     names = list(known)
+    containing = [one for one in names if name in one.split("_")]
     if name in OF_CLIENTS:
         hint = "; give it to Client(…) or AsyncClient(…)"
+    elif near := did_you_mean(_engine.closest(name, names) or (containing[0] if len(containing) == 1 else None)):
+        hint = near
+    elif name in _of_calls:
+        hint = "; other calls take it, not this one"
     else:
-        beyond = "; parameters that only the service knows go into extra={…}" if "extra" in names else ""
-        hint = did_you_mean(_engine.closest(name, names)) or beyond
+        hint = "; parameters that only the service knows go into extra={…}" if "extra" in names else ""
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def checked_keywords(arguments: type) -> Callable[[Method], Method]:
     """Decorator: a method takes only its own keywords and a ``TypedDict``'s; ``help`` lists them."""
     keyword_only = inspect.Parameter.KEYWORD_ONLY
+    _of_calls.update(arguments.__annotations__)
     named = [
         inspect.Parameter(name, keyword_only, default=False if kind is bool else None, annotation=kind)
         for name, kind in arguments.__annotations__.items()

@@ -104,7 +104,7 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
         groups.setdefault(replace(one.id, side=None), []).append(one)
     if len(groups) == 1 and _is_one_picture(every):
         return _draw(every, ax, options)
-    if all(multiples.is_lines(one) for one in every) and len({labels.amount_unit(one) for one in every}) == 1:
+    if all(multiples.is_lines(one) for one in every) and lines.share_units(every):
         return lines.lines(every, ax)
     pictures = [
         part for group in groups.values() for part in ([group] if _is_one_picture(group) else [[g] for g in group])

@@ -235,9 +235,9 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
     if not handles:
         return
     height = max(1.0, ax.bbox.height * 100 / ax.figure.dpi)
-    for size, letter, row in (("small", 7, 18), ("xx-small", 5, 13)):
+    for size, letter, row, rest in (("small", 7, 18, 60), ("xx-small", 5, 13, 45)):
         letters = size
-        fitting = legend_columns(ax, texts, letter)
+        fitting = legend_columns(ax, texts, letter, rest)
         across = min(max(fitting, 1), len(texts))
         # Share of the new height: the old content lies below the legend.
         share = (14 + row * -(-len(texts) // across)) / height
@@ -246,8 +246,9 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
     cramped = share > 0.5
     if cramped and len(texts) == 1:  # the axis' label says it
         return
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, low + (high - low) / (1 - min(share, 0.5)))
+    scale = ax.yaxis.get_transform()  # of a logarithmic axis, the room is one of decades
+    low, high = scale.transform(ax.get_ylim())
+    ax.set_ylim(top=scale.inverted().transform(low + (high - low) / (1 - min(share, 0.5))))
     ax.legend(
         handles,
         texts,

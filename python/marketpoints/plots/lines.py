@@ -37,6 +37,7 @@ __all__ = [
     "left_out",
     "lines",
     "panels_of",
+    "share_units",
     "unit_of",
 ]
 
@@ -104,6 +105,12 @@ def panels_of(shown: Drawable) -> tuple[Panel, ...]:
         if name not in named and isinstance(shown[name], np.ndarray) and shown[name].dtype.kind in "fiu"
     ]
     return (*there, *(panel for panel in further if not known or _filled(shown, panel.quantity)))
+
+
+def share_units(every: Sequence[Drawable]) -> bool:
+    """Whether the same quantities of several series have the same units: amounts in coins may be of several coins."""
+    of_market = (AMOUNT, COIN, "")
+    return len({amount_unit(one) for one in every if any(panel.unit in of_market for panel in panels_of(one))}) <= 1
 
 
 def height(panels: int) -> float:

@@ -1,14 +1,15 @@
 """Pictures of the prediction markets' records: leaderboards, positions, categories, a market's distributions."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..common.optional import load
 from ..errors import SelectionError
 from ..printable import printable
-from .axes import amounts, blank, make, room_between
+from .axes import amounts, blank, legend, make, room_between
 from .bounds import check
-from .colours import DOWN, LINE, QUIET, UP, legend_background, text_colour
+from .colours import DOWN, LINE, QUIET, UP, text_colour
 from .labels import plain, short
 
 __all__ = ["KINDS", "rankings"]
@@ -202,8 +203,8 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
     edges, top = np.arange(CENTS + 1) / 100, 0.0
     for number, one in enumerate(records):
         kinds = (
-            ("open positions, entry", one.open_pos_avg_price_distribution, "-"),
-            ("closed positions, exit", one.closed_pos_avg_exit_price_distribution, "--"),
+            ("open, entry", one.open_pos_avg_price_distribution, "-"),
+            ("closed, exit", one.closed_pos_avg_exit_price_distribution, "--"),
         )
         for what, counts, style in kinds:
             if not len(counts) or len(counts) > CENTS:
@@ -224,7 +225,11 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
     ax.set_xlabel("mean price")
     amounts(ax, "accounts")
     _plain(ax)
-    ax.legend(loc="best", fontsize="small", facecolor=legend_background(), edgecolor="none", framealpha=0.8)
+    legend(ax)
+    if top > 50:
+        ax.set_yticks(_powers(ax, top, least=0))
+    else:
+        ax.yaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator("auto", integer=True, min_n_ticks=1))
 
 
 def _plain(ax: Any) -> None:
@@ -260,6 +265,7 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
         inner = np.abs(values[np.isfinite(values) & (values != 0)])
         if len(inner) and inner.max() > 100 * np.median(inner):  # a few gains would blank the rest
             ax.set_yscale("symlog", linthresh=max(float(np.quantile(inner, 0.2)), 1e-9))
+            ax.set_yticks(_powers(ax, float(inner.max())))
         formatter = load("matplotlib.ticker").FuncFormatter(lambda value, _: short(value) if value else "0")
         ax.yaxis.set_major_formatter(formatter)
         ax.axhline(0, color=text_colour(ax), linewidth=0.6)
@@ -273,6 +279,22 @@ def summary(records: Sequence[Any], ax: Any) -> Any:
     if below is not None:
         _outcomes(list(one.outcome_pricing), below)
     return ax
+
+
+def _powers(ax: Any, largest: float, least: int = -9) -> list[float]:
+    """Zero and those powers of ten above and below it whose numbers do not run into each other."""
+    low, high = ax.get_ylim()
+    powers = [10.0**exponent for exponent in range(least, math.ceil(math.log10(largest)) + 1)]
+    found = [0.0]
+    for sign in (1.0, -1.0):
+        last = 0.0
+        for tick in (sign * power for power in powers):
+            (_, start), (_, end) = ax.transData.transform([(0.0, last), (0.0, tick)])
+            # Axes become lower when their texts are fitted in.
+            if abs(end - start) * 100 / ax.figure.dpi >= 1.5 * LEAST:
+                last = tick
+                found.append(tick)
+    return sorted(tick for tick in found if low <= tick <= high)
 
 
 #: The picture of each kind of record.

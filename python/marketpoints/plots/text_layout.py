@@ -29,16 +29,12 @@ def fitted(draw: Draw) -> Draw:
         alone = ax is not None and _is_whole(ax)
         made = draw(*args, ax=ax, **options)
         own = [one for one in made.figure.axes if one not in before]
-        for one in own:
-            _headline(one)
-            _shortened(one.yaxis.label, one.bbox.height)
+        _fit(own)
         # Shorter axes may have fewer numbers, more lines in their title, and less room for a label.
         for _ in range(5 if alone else 0):
             if not _inside(own):
                 break
-            for one in own:
-                _headline(one)
-                _shortened(one.yaxis.label, one.bbox.height)
+            _fit(own)
         return made
 
     return drawn  # type: ignore[return-value]
@@ -51,6 +47,17 @@ def _is_whole(ax: Any) -> bool:
     return whole and ax.figure.get_layout_engine() is None
 
 
+def _fit(every: Sequence[Any]) -> None:
+    """Makes titles and labels of axes fit, and the axes' tops make room for titles."""
+    for one in every:
+        _headline(one)
+        _shortened(one.yaxis.label, one.bbox.height)
+    if every[0].figure.get_layout_engine() is None:
+        _lower_titles(every)
+        for one in every:
+            _shortened(one.yaxis.label, one.bbox.height, is_named=bool(one.get_title("left")))
+
+
 def _headline(ax: Any) -> None:
     """A title as wide as its axes: in smaller letters, or in several lines."""
     text = ax.get_title("left")
@@ -59,7 +66,7 @@ def _headline(ax: Any) -> None:
     place, engine = ax.get_subplotspec(), ax.figure.get_layout_engine()
     beside_others = place is not None and place.get_topmost_subplotspec().get_gridspec().ncols > 1
     room = ax.bbox.width * (KEPT if beside_others and engine is not None else 1.0)
-    title = next(one for one in ax.get_children() if getattr(one, "get_text", str)() == text)
+    title = _title(ax)
     text = text.replace("\n", " ")
     title.set_text(text)
     for size in ("large", "medium", "small"):
@@ -68,6 +75,11 @@ def _headline(ax: Any) -> None:
         if width <= room:
             return
     title.set_text(_balanced(text, max(12, int(len(text) * room / width))))
+
+
+def _title(ax: Any) -> Any:
+    text = ax.get_title("left")
+    return next(one for one in ax.get_children() if getattr(one, "get_text", str)() == text)
 
 
 def _balanced(text: str, most: int) -> str:
@@ -82,14 +94,50 @@ def _balanced(text: str, most: int) -> str:
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _shortened(label: Any, room: float) -> None:
-    """An axis' label as long as the axis: in smaller letters, with its unit on a second line."""
+def _shortened(label: Any, room: float, *, is_named: bool = False) -> None:
+    """An axis' label as long as the axis: in smaller letters, with its unit on a second line.
+
+    Where that is too long, none if a title names the quantity.
+    """
     for size in ("small", "x-small", "xx-small"):
         if not label.get_text() or label.get_window_extent().height <= room:
             return
         if size == "x-small":
             label.set_text(label.get_text().replace(" (", "\n("))
         label.set_fontsize(size)
+    if is_named and label.get_window_extent().height > room:
+        label.set_text("")
+
+
+def _lower_titles(every: Sequence[Any]) -> None:
+    """Lowers the tops of axes whose title would lie over the picture above, with what stands beside them."""
+    for one in every:
+        if not one.get_title("left"):
+            continue
+        over = _over_others(one, every)
+        if over > MOST * one.bbox.height:  # the first line must do
+            first, *rest = one.get_title("left").split("\n")
+            _title(one).set_text(f"{first} …" if rest else first)
+            over = _over_others(one, every)
+        if over <= 0:
+            continue
+        figure = one.figure
+        lower = min(over + MARGIN * figure.dpi / 100, MOST * one.bbox.height) / figure.bbox.height
+        beside = [
+            other for other in every if abs(other.bbox.y0 - one.bbox.y0) < 1 and abs(other.bbox.y1 - one.bbox.y1) < 1
+        ]
+        for other in beside:
+            place = other.get_position()
+            other.set_position((place.x0, place.y0, place.width, place.height - lower))
+            other.set_in_layout(True)  # for a layout that is asked for later
+
+
+def _over_others(ax: Any, every: Sequence[Any]) -> float:
+    """How many pixels the title reaches into what stands above."""
+    extent = _title(ax).get_window_extent()
+    boxes = [one.get_tightbbox() for one in every if one.bbox.y0 >= ax.bbox.y1 - 1]
+    above = [box.y0 for box in boxes if box is not None and box.x0 < extent.x1 and extent.x0 < box.x1]
+    return max((extent.y1 - bottom for bottom in above), default=0.0)
 
 
 def _inside(every: Sequence[Any]) -> bool:

@@ -176,7 +176,7 @@ def _is_one(first: Drawable, other: Drawable) -> bool:
     """Whether two of one type go on one axis: sides of one market's liquidations, lines of one unit."""
     if bars.is_bars(first):
         return same_market(first, other) and first.id.side != other.id.side
-    return labels.amount_unit(first) == labels.amount_unit(other)
+    return lines.share_units([first, other])
 
 
 def _has_volume(market: PricePanel, wanted: bool) -> bool:
@@ -216,11 +216,19 @@ def _group(group: Sequence[Drawable], ax: Any) -> None:
 
 
 def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[Any, str]) -> None:
-    """One title for all panels of one market; the axes' labels name the quantities, the notes what is missing."""
-    if len(panels) == 1 or any(not same_market(results[0], one) for one in results[1:]):
+    """One title for all panels of one market; the axes' labels name the quantities, the notes what is missing.
+
+    Those of several markets keep theirs, and the interval stands in the first if it is that of all.
+    """
+    if len(panels) == 1:
+        return
+    intervals = {labels.interval_of(labels.identity_of(one)) for one in results}
+    if any(not same_market(results[0], one) for one in results[1:]):
+        for panel in panels[1:] if len(intervals) == 1 else ():
+            text = panel.get_title("left").replace("\n", " ")
+            panel.set_title(text.replace(f" · {next(iter(intervals))}", ""), loc="left")
         return
     named = next((one for one in results if one.id.raw_symbol or one.id.normalized_symbol), results[0])
-    intervals = {labels.interval_of(labels.identity_of(one)) for one in results}
     parts = [labels.market_of(labels.identity_of(named)), *(intervals if len(intervals) == 1 else [])]
     panels[0].set_title(" · ".join(part for part in parts if part), loc="left")
     for panel in panels[1:]:

@@ -117,6 +117,12 @@ class PlannedSeries:
         """Whether the ledger cannot be read, so that the missing windows are unknown: a request of weight 0."""
         return any(one.weight == 0 for one in self.slices)
 
+    @property
+    def why_empty(self) -> str:
+        """Why its window has no bucket, as where it starts in the future; empty where it has some."""
+        none = self.window is not None and self.window[0] >= self.window[1]
+        return "no bucket of its window has closed yet" if none else ""
+
     def facts(self) -> dict[str, Any]:
         """The fields of plans and reports that identify the series."""
         wanted = self.wanted

@@ -67,7 +67,7 @@ class SeriesPlan(SeriesRecord):
     Attributes:
         points: Buckets in its requests.
         bytes: Estimate of their size on disk.
-        reason: Why it is refused; else empty.
+        reason: Why it is refused, or that no bucket of it has closed yet; else empty.
     """
 
     points: int
@@ -299,8 +299,8 @@ def report_of(
         sums = {name: sum(getattr(one, name) for one in own) for name in TOTALS}
         problem = next((one for one in reversed(own) if not one), None)
         status, reason = "complete" if archived or sums["rows"] else "empty", ""
-        if part.window is not None and part.window[0] >= part.window[1]:
-            status, reason = "empty", "no bucket of its window has closed yet"
+        if part.why_empty:
+            status, reason = "empty", part.why_empty
         if part.refusal:
             status, reason = "refused", part.refusal
         elif problem is not None:

@@ -8,9 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
 
 from .. import _engine
-from ..common.arguments import flag
+from ..common.arguments import METHODS, flag
 from ..common.dialect import Dialect, given_dialect
 from ..common.display import SHOWN, card, listing, safe_repr
+from ..common.intervals import BY_NAME
 from ..common.sequence import ReadOnlySequence
 from ..common.suggest import did_you_mean
 from ..common.times import Time, to_unix
@@ -25,10 +26,14 @@ from .series import Series
 if TYPE_CHECKING:
     import os
 
-__all__ = ["IDENTITY", "SeriesSet", "decode_points", "unknown_field", "wrap"]
+__all__ = ["IDENTITY", "SeriesSet", "decode_points", "field_of", "wrap"]
 
 #: The fields of an identity that have one value.
 IDENTITY = tuple(one.name for one in fields(SeriesId) if one.name != "extra")
+#: Fields by the names that they have as arguments.
+ALIASES = {"symbol": "raw_symbol"}
+#: Values on the wire by the names that calls take.
+WIRE_NAMES = {"type": METHODS, "interval": {short: one.wire for short, one in BY_NAME.items()}}
 #: The class of a series by the engine's name of its shape.
 SHAPES: dict[str, type[Series]] = {"table": Series, "heatmap": Heatmap, "profile": Profile, "tpo": Tpo}
 
@@ -114,14 +119,15 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
         """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
 
         Per-side types have a series for each side, in no fixed order: this is the way to one, not ``answer[0]``.
+        ``symbol`` is ``raw_symbol``, as calls name it; types and intervals may have the names that calls take.
 
         Raises:
             InvalidRequest: An identity has no such field.
             SelectionError: No series has these values; the message has the nearest existing ones.
         """
-        for name in wanted:
-            if name not in IDENTITY:
-                raise InvalidRequest(f"{name}: {unknown_field(name)}")
+        wanted = {field_of(name, "sel"): value for name, value in wanted.items()}
+        for name in wanted.keys() & WIRE_NAMES.keys():
+            wanted[name] = WIRE_NAMES[name].get(wanted[name], wanted[name])
         matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
         if matching:
             return SeriesSet(matching)
@@ -287,10 +293,19 @@ for _name in OF_THE_ONLY:
     setattr(SeriesSet, _name, _of_the_only(_name))
 
 
-def unknown_field(name: str) -> str:
-    """The error message for a name that is no field of an identity."""
-    near = "raw_symbol" if name == "symbol" else _engine.closest(name, IDENTITY)
-    return f"not a field of a series' identity{did_you_mean(near) or ';'} those are {', '.join(IDENTITY)}"
+def field_of(name: str, call: str) -> str:
+    """The field of an identity by its name, or by that of the argument.
+
+    Raises:
+        InvalidRequest: There is none; the message begins with the ``call``.
+    """
+    field = ALIASES.get(name, name)
+    if field not in IDENTITY:
+        near = did_you_mean(_engine.closest(name, IDENTITY)) or ";"
+        raise InvalidRequest(
+            f"{call}: {name!r} is not a field of a series' identity{near} those are {', '.join(IDENTITY)}"
+        )
+    return field
 
 
 def decode_points(

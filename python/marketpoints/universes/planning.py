@@ -260,7 +260,7 @@ def _universe_plan(entries: Sequence[Entry], budget: Budget | None) -> UniverseP
     for entry, part in zip(entries, parts, strict=True):
         status = "refused" if entry.refusal else "planned" if entry.requests or entry.unknown else "kept"
         counts: dict[str, Any] = {name: 0 if entry.refusal else getattr(entry, name) for name in SUMS}
-        series.append(SeriesPlan(**part.facts(), status=status, **counts, reason=entry.refusal))
+        series.append(SeriesPlan(**part.facts(), status=status, **counts, reason=entry.refusal or part.why_empty))
     sums = {name: sum(getattr(one, name) for one in series) for name in SUMS}
     requests, weights, sizes, refused = (dict.fromkeys(TIERS, 0) for _ in range(4))
     for entry in entries:

@@ -38,10 +38,10 @@ impl Instrument {
         raw_data: RawDataSet,
     ) -> Self {
         let Symbol { coin, quote, category, .. } = symbol::parse(&exchange, &raw_symbol, since);
-        // The id of a prediction market tells neither: it has no category, and its prices are in USD.
-        let (quote, category) = match exchange.as_str() {
-            PREDICTION_VENUE => (USD_LIKE[0].to_owned(), ""),
-            _ => (quote, category.name()),
+        // The id of a prediction market is no pair: it has no coin and no category, and its prices are in USD.
+        let (coin, quote, category) = match exchange.as_str() {
+            PREDICTION_VENUE => (String::new(), USD_LIKE[0].to_owned(), ""),
+            _ => (coin, quote, category.name()),
         };
         Self {
             exchange,
