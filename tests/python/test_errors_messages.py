@@ -272,6 +272,12 @@ def test_a_selection_takes_what_a_call_takes(client):
     picked = candles.sel(type="candles", symbol="BTCUSDT", interval="1h", exchange="BYBIT")
     assert picked.only.id == candles.sel(type="TRADE_SIDE_AGNOSTIC_AGG", interval="HOUR", exchange="BYBIT").only.id
     both = candles + client.candles("BYBIT", "ETHUSDT", "1h", period="2h")
+    assert [one.id.raw_symbol for one in both.sel(symbol=["ETHUSDT", "BTCUSDT"])] == ["BTCUSDT", "BTCUSDT", "ETHUSDT"]
+    lacking = problem(mp.SelectionError, lambda: both.sel(symbol=["BTCUSDT", "ETHUSD"], exchange="BYBIT"))
+    assert lacking.startswith("no series has raw_symbol='ETHUSD'; did you mean raw_symbol='ETHUSDT'?; the answer holds")
+    assert "neither a name nor a list" in problem(mp.InvalidRequest, lambda: both.sel(symbol=7))
+    assert "the list is empty" in problem(mp.InvalidRequest, lambda: both.sel(symbol=[]))
+    assert "no series has side=None" in problem(mp.SelectionError, lambda: both.sel(side=None))
     assert list(mp.adapters.closes(both.sel(exchange="BYBIT"), by="symbol")) == ["BTCUSDT", "ETHUSDT"]
 
 

@@ -165,13 +165,15 @@ class Downloads(Inventory):
                 the middle of a run, the series that are left are ``failed``.
             ArchiveError: The archive holds another service's data.
         """
-        asks = _client(client, "sync_all")
-        if flag(dry_run, "dry_run"):
-            return self.plan_all(asks, universe)
+        asks, is_dry = _client(client, "sync_all"), flag(dry_run, "dry_run")
         if isinstance(asks, AsyncClient):
+            if is_dry:
+                return self._plan_all_later(asks, universe)
             return self._sync_all_later(asks, universe, max_weight, progress)
         wanted, most = universe_of(universe), weight_bound(max_weight)
         planned = planned_blocking(asks, wanted, self._engine)
+        if is_dry:
+            return planned
         check_weight(planned, most)
         return run_blocking(asks, planned, self._engine, progress)
 

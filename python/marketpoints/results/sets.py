@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
 
 from .. import _engine
-from ..common.arguments import METHODS, flag
+from ..common.arguments import METHODS, flag, names
 from ..common.dialect import Dialect, given_dialect
 from ..common.display import SHOWN, card, listing, safe_repr
 from ..common.intervals import BY_NAME
@@ -115,28 +115,35 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
             names.append("side")  # always told: a side says what a series is of
         return f"sel({', '.join(f'{name}={first[name]!r}' for name in names)})" if names else "sel(…)"
 
-    def sel(self, **wanted: str) -> "SeriesSet":
+    def sel(self, **wanted: str | Sequence[str]) -> "SeriesSet":
         """The series whose identity has the given values, such as ``sel(side="BUY", exchange="BYBIT")``.
 
         Per-side types have a series for each side, in no fixed order: this is the way to one, not ``answer[0]``.
-        ``symbol`` is ``raw_symbol``, as calls name it; types and intervals may have the names that calls take.
+        ``symbol`` is ``raw_symbol``, as calls name it; types and intervals may have the names that calls take. Of a
+        list of values, ``sel(symbol=["BTCUSDT", "ETHUSDT"])``, any will do, and each must be there.
 
         Raises:
-            InvalidRequest: An identity has no such field.
+            InvalidRequest: An identity has no such field, or a value is neither a text nor texts.
             SelectionError: No series has these values; the message has the nearest existing ones.
         """
-        wanted = {field_of(name, "sel"): value for name, value in wanted.items()}
-        for name in wanted.keys() & WIRE_NAMES.keys():
-            wanted[name] = WIRE_NAMES[name].get(wanted[name], wanted[name])
-        matching = [one for one in self._items if wanted.items() <= one.id.known().items()]
-        if matching:
-            return SeriesSet(matching)
-        asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+        asked: dict[str, Any] = {field_of(name, "sel"): value for name, value in wanted.items()}
+        values = {
+            name: [WIRE_NAMES.get(name, {}).get(one, one) for one in names("" if value is None else value, name)]
+            for name, value in asked.items()
+        }
+        known = [one.id.known() for one in self._items]
+        matching = [place for place, one in enumerate(known) if all(one.get(name) in values[name] for name in values)]
+        lacking = {
+            name: one for name in values for one in values[name] if one not in {known[at].get(name) for at in matching}
+        }
+        if not lacking:
+            return SeriesSet([self._items[place] for place in matching])
+        words = ", ".join(f"{name}={value!r}" for name, value in (lacking if matching else asked).items())
         meant = ", ".join(
-            f"{name}={near!r}" for name, value in wanted.items() if (near := self._suggestion(name, value))
+            f"{name}={near!r}" for name, value in lacking.items() if (near := self._suggestion(name, value))
         )
         there = listing([str(one) for one in self.ids]) or "nothing"
-        raise SelectionError(f"no series has {asked}{did_you_mean(meant)}; the answer holds: {there}")
+        raise SelectionError(f"no series has {words}{did_you_mean(meant)}; the answer holds: {there}")
 
     def _suggestion(self, name: str, value: object) -> str | None:
         """The existing value of an identity's field that was likely meant."""
