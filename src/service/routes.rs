@@ -108,10 +108,8 @@ async fn markets(
     Ok(responses::json(StatusCode::OK, body.await?))
 }
 
-async fn usage(Extension(caller): Extension<Caller>, RawQuery(query): RawQuery) -> RouteAnswer {
+async fn usage(Extension(caller): Extension<Caller>) -> RouteAnswer {
     let usage = known(caller)?.usage();
-    let given: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect();
-    refuse_unknown(&given, &[])?;
     let body = encode::record(&usage).map_err(|error| ErrorBody::internal(error.to_string()))?;
     let mut response = responses::json(StatusCode::OK, body);
     response.extensions_mut().insert(BudgetOfBody(usage));

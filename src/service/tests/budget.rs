@@ -43,13 +43,6 @@ fn the_wait_is_rounded_up_to_whole_seconds() {
 }
 
 #[test]
-fn usage_takes_no_parameters() {
-    let answer = Bench::new().get("free", "/v1/usage?type=TRADE_AGG");
-    assert_eq!((answer.status, answer.code().as_str()), (400, "INVALID_PARAMS"));
-    assert!(answer.message().contains("type: unknown; this path takes no parameters"), "{}", answer.body);
-}
-
-#[test]
 fn headers_and_usage_agree_and_usage_is_free() {
     let bench = Bench::new();
     let fresh = bench.get("free", "/v1/usage");
