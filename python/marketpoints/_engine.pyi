@@ -568,8 +568,8 @@ class EventStream:
         """
     def close(self) -> None:
         """Ends the connections; what waits can still be taken. Recorded files are closed when it returns."""
-    def close_async(self) -> Awaitable[None]:
-        """:meth:`close`, awaited."""
+    def close_async(self) -> Awaitable[None] | None:
+        """:meth:`close`, awaited; None if there are no recorded files to wait for."""
     @property
     def dropped(self) -> int:
         """Events dropped because too many waited."""

@@ -78,7 +78,7 @@ def assert_no_lookahead(
         InvalidRequest: An argument is not valid, or no moment has a row.
         MissingDependencyError: pandas is not installed.
     """
-    if isinstance(times, str):
+    if isinstance(times, str) or not isinstance(times, Iterable):
         raise InvalidRequest(f"times: {times!r} is one time; give several, such as [{times!r}]")
     moments = sorted(_moment(time) for time in times)
     if not moments:

@@ -29,6 +29,9 @@ fn awaitable_of<'py>(
     task: BoxedTask,
     convert: Conversion,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if process.is_over() {
+        return Err(gone());
+    }
     let event_loop = py.import("asyncio")?.call_method0("get_running_loop")?;
     let promise = event_loop.call_method0("create_future")?;
     let logging_loop = event_loop.clone().unbind();

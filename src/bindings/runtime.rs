@@ -120,6 +120,11 @@ impl Process {
         Ok(listening(listener, task))
     }
 
+    /// Whether its threads have ended, as at the interpreter's exit: nothing that is started now would ever end.
+    pub(super) fn is_over(&self) -> bool {
+        self.runtime.try_lock().is_ok_and(|runtime| runtime.is_none())
+    }
+
     fn take_runtime(&self) -> Option<Runtime> {
         self.runtime.try_lock().ok().and_then(|mut slot| slot.take())
     }

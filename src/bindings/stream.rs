@@ -73,10 +73,15 @@ impl EventStream {
         Err(errors::general(py, "this stream was made before the process forked; make a new one in the child"))
     }
 
-    /// Closes the connections, which a forked child leaves to its parent; returns the stream if it records.
-    fn closed_but_for_files(&self) -> Option<Arc<client::EventStream>> {
+    /// Closes the connections, which a forked child leaves to its parent; returns the stream if it has files to be closed. At
+    /// the interpreter's exit, where nobody could wait for that, they are closed at once.
+    fn closed_but_for_files(&self, py: Python<'_>) -> Option<Arc<client::EventStream>> {
         let own = self.process.is_own().then(|| Arc::clone(&self.stream))?;
         own.close();
+        if self.process.is_over() {
+            py.detach(|| own.close_files());
+            return None;
+        }
         own.is_recording().then_some(own)
     }
 
@@ -249,20 +254,19 @@ impl EventStream {
 
     /// Closes the connections; returns when the recorded files are closed too.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        match self.closed_but_for_files() {
+        match self.closed_but_for_files(py) {
             Some(recording) => beside(py, &self.process, move || recording.close_files()),
             None => Ok(()),
         }
     }
 
-    fn close_async<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let recording = self.closed_but_for_files();
+    /// Closes the connections; `None` if there is nothing to wait for.
+    fn close_async<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(recording) = self.closed_but_for_files(py) else { return Ok(None) };
         let closed = async move {
-            if let Some(recording) = recording {
-                let _ = tokio::task::spawn_blocking(move || recording.close_files()).await;
-            }
+            let _ = tokio::task::spawn_blocking(move || recording.close_files()).await;
         };
-        awaitable(py, &self.process, closed, |py, ()| Ok(py.None()))
+        awaitable(py, &self.process, closed, |py, ()| Ok(py.None())).map(Some)
     }
 
     #[getter]

@@ -79,6 +79,16 @@ def test_what_arrived_of_a_fetch_that_failed_in_part_lies_beside_its_file(cli, s
     assert set(frame["symbol"]) == {"BTCUSDT"} and len(frame) == 24
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="a folder in which not even root writes")
+def test_what_arrived_in_part_and_cannot_be_written_is_kept_elsewhere_and_said_to_be_a_part(cli, strict, tmp_path):
+    done = cli(*SOME, "-o", "/proc/candles.csv", TMPDIR=tmp_path, **strict)
+    kept = next(tmp_path.glob("marketpoints-*/candles.partial.csv"))
+    unwritten, failed = done.stderr.splitlines()
+    assert done.returncode == 1 and len(pd.read_csv(kept)) == 24
+    assert unwritten.endswith(f"; what was paid was written to {kept}")
+    assert failed.startswith("marketpoints: 1 of 2 symbols failed; first: BINANCE_FUTURES NOPE")
+
+
 def test_what_arrived_of_a_fetch_that_failed_in_part_is_shown_and_never_piped(cli, strict):
     shown = cli(*SOME, **strict)
     assert shown.returncode == 1 and "BTCUSDT" in shown.stdout and "1 of 2 symbols failed" in shown.stderr
@@ -92,7 +102,7 @@ def test_a_paid_answer_whose_file_cannot_be_written_is_kept_elsewhere(cli, tmp_p
     kept = next(tmp_path.glob("marketpoints-*/candles.csv"))
     assert (done.returncode, done.stdout) == (1, "") and len(pd.read_csv(kept)) == 24
     assert done.stderr.startswith("marketpoints: /proc/candles.csv: ")
-    assert done.stderr.endswith(f"; the answer, which is paid, was written to {kept}\n")
+    assert done.stderr.endswith(f"; what was paid was written to {kept}\n")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])

@@ -180,6 +180,30 @@ def test_refused_arguments_reach_the_awaiting_side_too(tmp_path):
         assert name in str(error)
 
 
+def test_arguments_are_read_when_a_method_is_called_not_when_it_is_awaited(demo, tmp_path):
+    async def main():
+        symbols, extra, calls = [], {}, []
+        block = {"type": "candles", "exchange": "BYBIT", "interval": "1h", "start": "2026-01-01", "end": "2026-01-02"}
+        archive = mp.Archive(tmp_path / "kept")
+        async with demo.async_client("unlimited") as client:
+            for symbol in ("BTCUSDT", "ETHUSDT"):
+                symbols[:] = [symbol]
+                block["symbol"] = symbol
+                extra["normalizedSymbol"] = symbol.replace("USDT", "-USDT")
+                window = {"start": "2026-01-01", "end": "2026-01-02"}
+                calls += [
+                    client.candles("BYBIT", symbols, "1h", **window),
+                    client.points("volume_profile", "BYBIT", interval="1h", extra=extra, **window),
+                    archive.plan_all(client, block),
+                ]
+            return await asyncio.gather(*calls)
+
+    answers = asyncio.run(main())
+    assert [one.only.id.raw_symbol for one in answers[0::3]] == ["BTCUSDT", "ETHUSDT"]
+    assert [one.only.id.normalized_symbol for one in answers[1::3]] == ["BTC-USDT", "ETH-USDT"]
+    assert [one.series[0].symbol for one in answers[2::3]] == ["BTCUSDT", "ETHUSDT"]
+
+
 # faults.md row 38
 @pytest.mark.parametrize(
     "call",

@@ -277,6 +277,10 @@ def test_a_selection_takes_what_a_call_takes(client):
     assert lacking.startswith("no series has raw_symbol='ETHUSD'; did you mean raw_symbol='ETHUSDT'?; the answer holds")
     assert "neither a name nor a list" in problem(mp.InvalidRequest, lambda: both.sel(symbol=7))
     assert "the list is empty" in problem(mp.InvalidRequest, lambda: both.sel(symbol=[]))
+    twice = problem(mp.InvalidRequest, lambda: both.sel(symbol="BTCUSDT", raw_symbol="ETHUSDT"))
+    assert twice == "sel: symbol, raw_symbol name one field twice; give it once"
+    several = problem(mp.SelectionError, lambda: both.sel(symbol=["BTCUSDT", "ETHUSD", "ZZ"]))
+    assert several.startswith("no series has raw_symbol='ETHUSD', raw_symbol='ZZ'; did you mean raw_symbol='ETHUSDT'?")
     assert "no series has side=None" in problem(mp.SelectionError, lambda: both.sel(side=None))
     assert list(mp.adapters.closes(both.sel(exchange="BYBIT"), by="symbol")) == ["BTCUSDT", "ETHUSDT"]
 
@@ -285,6 +289,7 @@ def test_keywords_of_another_call_or_in_short_are_pointed_out(client):
     assert problem(TypeError, lambda: client.funding_rate(*MARKET, "1h", usd=True)) == (
         "funding_rate() got an unexpected keyword argument 'usd'; other calls take it, not this one"
     )
+    assert "other calls take it" in problem(TypeError, lambda: client.candles(*MARKET, "1h", limit=3))
     assert "did you mean primary_category?" in problem(TypeError, lambda: client.leaderboard(category="Crypto"))
     assert "did you mean exchange?" in problem(TypeError, lambda: mp.Channel(type="TRADE", exchnge="BYBIT", symbol="X"))
     tenors = problem(mp.InvalidRequest, lambda: client.skew("DERIBIT", "BTC_25", "1h", coin="BTC", tenor=["ONE_W"]))

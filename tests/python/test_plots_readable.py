@@ -88,6 +88,29 @@ def test_notes_beside_bars_lie_within_the_axes_and_over_no_name(size, engine, ga
     assert all(ax.bbox.x0 <= note.x0 and note.x1 <= ax.figure.bbox.x1 for note in notes)
 
 
+def test_notes_beside_bars_lie_within_axes_that_stand_at_the_right():
+    rows = [
+        mp.CategoryRow("Science", f"Sub {at}", 1_000 + at, 1.0, 1.0, gain) for at, gain in enumerate((9e5, 2.0, -5e5))
+    ]
+    by_hand = [plt.figure(figsize=(8, 5)).add_axes((0.72, 0.1, 0.28, 0.85))]
+    grids = [plt.subplots(1, 2, figsize=(8, 5), layout=layout)[1][1] for layout in (None, "tight", "constrained")]
+    for ax in by_hand + grids:
+        Picture(mp.Records(rows, mp.CategoryRow).plot(ax=ax))
+        assert all(note.get_window_extent().x1 <= ax.bbox.x1 + 1 for note in ax.texts)
+
+
+def test_pictures_are_drawn_in_inset_axes_and_in_subfigures(client):
+    outer = plt.subplots()[1]
+    board = client.leaderboard(limit=3).plot(ax=outer.inset_axes((0.5, 0.5, 0.4, 0.4)))
+    interest = client.open_interest("BINANCE_FUTURES", "BTCUSDT", "1h", start="2026-01-01", end="2026-01-06")
+    assert interest.plot(ax=outer.inset_axes((0.1, 0.1, 0.3, 0.3))).lines and board.patches
+    Picture(outer)
+    part = plt.figure(figsize=(8, 5)).subfigures(1, 2)[0]
+    both = client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", start="2026-01-01", end="2026-01-06")
+    assert both.plot(ax=part.subplots()).get_title("left").startswith("BTCUSDT")
+    part.figure.canvas.draw()
+
+
 @pytest.mark.parametrize("size", [(8, 5), (12, 6)])
 def test_titles_of_a_grid_end_before_their_neighbours_and_the_figure(client, supply, size):
     market = ("BINANCE_FUTURES", "BTCUSDT", "1h")

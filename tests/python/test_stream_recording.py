@@ -257,6 +257,36 @@ def test_a_closed_recording_is_continued_by_the_next(live, tmp_path):
     assert len(rows) == len({tuple(row) for row in rows})
 
 
+def test_streams_close_when_the_interpreter_ends(tmp_path):
+    """Also after the engine's own end: by the generator that holds one, and by a handler that runs later."""
+    code = f"""
+        import asyncio, atexit
+
+        def last():
+            asyncio.run(awaited.close())
+            asyncio.run(never_opened.close())
+            print("closed")
+
+        atexit.register(last)  # before the engine's, so that it runs after it
+        import marketpoints as mp
+
+        live = mp.LocalService(now={START!r}, speed=0)
+        channel = mp.Channel(type="TRADE", exchange="BYBIT", symbol="BTCUSDT")
+        client = live.client("unlimited")
+        awaited = live.async_client("unlimited").stream([channel], record={str(tmp_path / "other")!r})
+        never_opened = live.async_client("unlimited").stream([channel])
+
+        def events():
+            with client.stream([channel], record={str(tmp_path)!r}) as stream:
+                live.advance(120)
+                yield from stream
+
+        held = events()
+        print(next(held).price > 0)
+    """
+    assert run(code) == "True\nclosed\n"
+
+
 def test_an_async_stream_is_recorded_as_well(live, tmp_path):
     code = f"""
         import asyncio, sys, marketpoints as mp

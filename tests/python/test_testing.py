@@ -89,6 +89,8 @@ def test_one_moment_in_the_place_of_several_is_pointed_out(service):
         mp.InvalidRequest, match=r"times: '2026-05-29' is one time; give several, such as \['2026-05-29'\]"
     ):
         assert_no_lookahead(candles, service, "2026-05-29")
+    with pytest.raises(mp.InvalidRequest, match="is one time; give several"):
+        assert_no_lookahead(candles, service, np.datetime64("2026-05-29"))
 
 
 def test_a_client_is_asked_by_its_clock(service):

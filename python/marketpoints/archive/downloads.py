@@ -3,6 +3,7 @@
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ..client.base import settled
 from ..client.clients import AsyncAnswer, AsyncClient, Client
 from ..common.arguments import flag, weight_bound
 from ..common.queries import QueryArguments, build_query
@@ -17,7 +18,7 @@ from .inventory import Inventory
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from typing_extensions import Unpack
 
@@ -89,7 +90,8 @@ class Downloads(Inventory):
         """
         asks = _client(client, "sync")
         query = partial(build_query, "sync", type, exchange, symbol, interval, arguments)
-        answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", lambda: (query(), self._engine), progress, synced)
+        work = settled(lambda: (query(), self._engine))
+        answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", work, progress, synced)
         return answer
 
     @overload
@@ -167,9 +169,8 @@ class Downloads(Inventory):
         """
         asks, is_dry = _client(client, "sync_all"), flag(dry_run, "dry_run")
         if isinstance(asks, AsyncClient):
-            if is_dry:
-                return self._plan_all_later(asks, universe)
-            return self._sync_all_later(asks, universe, max_weight, progress)
+            asked = settled(lambda: (universe_of(universe), weight_bound(max_weight)))
+            return self._plan_all_later(asks, asked) if is_dry else self._sync_all_later(asks, asked, progress)
         wanted, most = universe_of(universe), weight_bound(max_weight)
         planned = planned_blocking(asks, wanted, self._engine)
         if is_dry:
@@ -178,9 +179,9 @@ class Downloads(Inventory):
         return run_blocking(asks, planned, self._engine, progress)
 
     async def _sync_all_later(
-        self, client: AsyncClient, universe: "UniverseLike", max_weight: int | None, progress: "Progress"
+        self, client: AsyncClient, asked: "Callable[[], tuple[Universe, int | None]]", progress: "Progress"
     ) -> UniverseReport:
-        wanted, most = universe_of(universe), weight_bound(max_weight)
+        wanted, most = asked()
         planned = await planned_async(client, wanted, self._engine)
         check_weight(planned, most)
         return await run_async(client, planned, self._engine, progress)
@@ -211,11 +212,13 @@ class Downloads(Inventory):
         """
         asks = _client(client, "plan_all")
         if isinstance(asks, AsyncClient):
-            return self._plan_all_later(asks, universe)
+            return self._plan_all_later(asks, settled(lambda: (universe_of(universe), None)))
         return planned_blocking(asks, universe_of(universe), self._engine)
 
-    async def _plan_all_later(self, client: AsyncClient, universe: "UniverseLike") -> UniversePlan:
-        return await planned_async(client, universe_of(universe), self._engine)
+    async def _plan_all_later(
+        self, client: AsyncClient, asked: "Callable[[], tuple[Universe, int | None]]"
+    ) -> UniversePlan:
+        return await planned_async(client, asked()[0], self._engine)
 
     @overload
     def refresh(
@@ -260,9 +263,8 @@ class Downloads(Inventory):
         """
         asks = _client(client, "refresh")
         query = partial(build_query, "refresh", type, exchange, symbol, interval, arguments)
-        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived(
-            "ask_again", lambda: (query(), self._engine, True), progress, refreshed
-        )
+        work = settled(lambda: (query(), self._engine, True))
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
     @overload
@@ -334,9 +336,8 @@ class Downloads(Inventory):
             raise InvalidRequest("consistent: what is kept is compared with itself: leave the client out")
         asks = _client(client, "verify")
         query = partial(self._kept_query, type, exchange, symbol, interval, arguments)
-        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived(
-            "ask_again", lambda: (query(), self._engine, False), progress, refreshed
-        )
+        work = settled(lambda: (query(), self._engine, False))
+        answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
     def _kept_query(

@@ -127,8 +127,11 @@ def fetch(given: argparse.Namespace) -> int:
         try:
             answer = client.points(wanted, *where(given), **window(given), progress=given.progress)
         except PartialError as error:
-            keep(error.results, piped, output)
-            raise
+            try:
+                keep(error.results, piped, output)
+            except Error as problem:  # beside what failed in the first place
+                print(f"marketpoints: {printable(str(problem))}", file=sys.stderr)
+            raise error from None
         if answer.why_empty is not None:
             print(printable(answer.why_empty), file=sys.stderr)
         if piped:

@@ -69,7 +69,7 @@ def write(answer: SeriesSet, file: Path) -> int:
 
 
 def write_paid(answer: SeriesSet, file: Path) -> int:
-    """Writes a paid answer as :func:`write`, or into the folder for temporary files where that fails.
+    """Writes a paid answer as :func:`write`; where that fails, to where temporary files go, or into the current folder.
 
     Raises:
         Error: It was written there: the message names the file.
@@ -81,20 +81,22 @@ def write_paid(answer: SeriesSet, file: Path) -> int:
         spare = _written_elsewhere(answer, file.name)
         if spare is None:
             raise
-        raise Error(f"{problem}; the answer, which is paid, was written to {spare}") from None
+        raise Error(f"{problem}; what was paid was written to {spare}") from None
 
 
 def _written_elsewhere(answer: SeriesSet, name: str) -> Path | None:
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="marketpoints-"))
-    except OSError:
-        return None
-    try:
-        write(answer, folder / name)
-    except InvalidRequest:
-        shutil.rmtree(folder, ignore_errors=True)
-        return None
-    return folder / name
+    for parent in (None, Path.cwd()):  # first where temporary files go
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="marketpoints-", dir=parent))
+        except OSError:
+            continue
+        try:
+            write(answer, folder / name)
+        except InvalidRequest:
+            shutil.rmtree(folder, ignore_errors=True)
+            continue
+        return folder / name
+    return None
 
 
 def print_table(answer: SeriesSet, form: str, out: TextIO) -> None:

@@ -10,7 +10,7 @@ from ..errors import InvalidRequest
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
 from ..records.plan import Plan, plan_of
 from ..records.tables import Records, record
-from .base import EngineCaller
+from .base import EngineCaller, settled
 
 __all__ = ["AnalyticsMethods", "plan_analytics"]
 
@@ -233,7 +233,7 @@ class AnalyticsMethods(
                 "max_weight": weight_bound(max_weight),
             }
 
-        return self._ask("analytics", asked, lambda answer: read(answer.get(key)))
+        return self._ask("analytics", settled(asked), lambda answer: read(answer.get(key)))
 
 
 class _Planned(AnalyticsMethods[Plan, Plan, Plan, Plan, Plan]):

@@ -4,7 +4,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from .. import _engine
 from ..common.arguments import archive_engine, between, flag, folder, path_text, seconds, text
@@ -24,17 +24,37 @@ from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
 from .empty_answers import why_nothing
 
-__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection", "EngineCaller"]
+__all__ = ["BUDGET", "KEY", "TIER", "URL", "Connection", "EngineCaller", "settled"]
 
 KEY, URL, TIER = "MARKETPOINTS_API_KEY", "MARKETPOINTS_BASE_URL", "MARKETPOINTS_TIER"
 BUDGET = "MARKETPOINTS_BUDGET"
 # Engines of a parent process. A forked child must not end them: their threads and sockets are the parent's.
 _inherited: list[_engine.Client] = []
 
+Made = TypeVar("Made")
+
 
 def _known_tier(name: str | None) -> str | None:
     """The tier whose budget is kept to; the local service's ``unlimited`` has none, so its client learns that."""
     return None if name in ("", "unlimited") else name
+
+
+def settled(make: Callable[[], Made]) -> Callable[[], Made]:
+    """What ``make`` makes or refuses now, handed out when it is called.
+
+    Arguments are read when a method is called, for lists and mappings may change before it is awaited; what is wrong
+    with them comes to whoever awaits it.
+    """
+    try:
+        made = make()
+    except Error as error:
+        refused = error
+
+        def refuse() -> NoReturn:
+            raise refused
+
+        return refuse
+    return lambda: made
 
 
 class EngineCaller(ABC):
@@ -51,7 +71,7 @@ class EngineCaller(ABC):
     def _ask(self, call: str, arguments: Callable[[], Mapping[str, Any]], read: Callable[[Any], Any]) -> Any:
         """``read`` applied to the answer of the engine's method ``call``: at once, or when awaited.
 
-        So are the arguments made and checked: what is awaited raises nothing before.
+        So comes what is wrong with the arguments, which are :func:`settled`.
         """
 
 

@@ -11,7 +11,7 @@ from ..errors import InvalidRequest
 from ..records.markets import Market
 from ..records.plan import Usage, numbers
 from ..records.tables import Records
-from .base import Connection
+from .base import Connection, settled
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -101,7 +101,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
                 "extra": pairs(extra),
             }
 
-        answer: MarketsAnswer = self._ask("markets", lambda: {"filters": filters()}, _markets)
+        answer: MarketsAnswer = self._ask("markets", settled(lambda: {"filters": filters()}), _markets)
         return answer
 
     @checked_keywords(ListFilters)
@@ -191,7 +191,7 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
         return answer
 
     def _discovered(self, name: str, filters: ListFilters, read: Callable[[Any], Any]) -> Any:
-        return self._ask("discover", lambda: {"list": name, "filters": _filters(filters)}, read)
+        return self._ask("discover", settled(lambda: {"list": name, "filters": _filters(filters)}), read)
 
 
 def _filters(given: ListFilters) -> list[tuple[str, str]]:

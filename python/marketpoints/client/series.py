@@ -22,7 +22,7 @@ from ..common.signatures import checked_keywords
 from ..common.times import Interval
 from ..records.plan import Plan, plan_of
 from .analytics import plan_analytics
-from .base import Connection
+from .base import Connection, settled
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -110,7 +110,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             ServerError: The service failed as often as the client tried.
             DecodeError: The answer is malformed.
         """
-        query = partial(build_query, "points", type, exchange, symbol, interval, arguments)
+        query = settled(partial(build_query, "points", type, exchange, symbol, interval, arguments))
         answer: SeriesAnswer = self._points(query, progress)
         return answer
 

@@ -66,7 +66,10 @@ def hinted_keywords(method: Method) -> Method:
     Python does the latter by itself since 3.13.
     """
     parameters = inspect.signature(method).parameters.values()
-    return _checking(method, {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL})
+    known = {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL}
+    if method.__name__ != "__init__":
+        _of_calls.update(known - {"self"})
+    return _checking(method, known)
 
 
 def _checking(method: Method, known: set[str]) -> Method:

@@ -21,6 +21,7 @@ __all__ = [
     "broken",
     "days",
     "held",
+    "kept_width",
     "legend",
     "legend_columns",
     "line",
@@ -47,6 +48,10 @@ CLOSE = 0.04
 WHOLE = 0.77
 #: Inches between pictures: a title, and the times and the date of the picture above.
 ROOM = 0.75
+#: Inches above a panel for a line of its title; narrower axes have two of them.
+TITLE_LINE, NARROW = 0.24, 3.2
+#: Part of their width that axes beside others keep.
+KEPT = 0.8
 #: Inches that a label of the time has at least.
 LABEL_ROOM = 0.45
 
@@ -66,8 +71,15 @@ def room_between(ax: Any, pictures: int) -> float | None:
     """
     if _is_constrained(ax.figure):
         return None
-    height: float = ax.get_position().height * ax.figure.get_figheight()
+    height: float = ax.bbox.height / ax.figure.dpi
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
+
+
+def kept_width(ax: Any) -> float:
+    """The part of their width that axes keep at least when a layout engine makes room for the labels of others."""
+    place = ax.get_subplotspec()
+    beside_others = place is not None and place.get_topmost_subplotspec().get_gridspec().ncols > 1
+    return KEPT if beside_others and ax.figure.get_layout_engine() is not None else 1.0
 
 
 def _is_constrained(figure: Any) -> bool:
@@ -75,27 +87,53 @@ def _is_constrained(figure: Any) -> bool:
     return engine is not None and not engine.adjust_compatible
 
 
-def panels(ax: Any, ratios: Sequence[float], *, titled: bool = False) -> list[Any]:
+def panels(
+    ax: Any, ratios: Sequence[float], *, titled: bool = False, headed: Sequence[bool] | None = None
+) -> list[Any]:
     """Divides axes into panels one below the other that share their time axis; the first is ``ax`` itself.
 
-    With ``titled`` each is a picture of its own, with a title and times.
+    With ``titled`` each is a picture of its own, with a title and times; ``headed`` says which have a title alone.
     """
     place = ax.get_subplotspec()
     if len(ratios) == 1:
         return [ax]
+    heads = [_title_room(ax) if one else 0.0 for one in headed or [False] * len(ratios)]
     if place is None:
         divider = load("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
         sizes = [f"{100 * ratio / ratios[0]:.6g}%" for ratio in ratios[1:]]
-        return [ax, *(divider.append_axes("bottom", size, pad=0.08, sharex=ax) for size in sizes)]
+        gaps = [0.08 + head for head in heads[1:]]
+        below = zip(sizes, gaps, strict=True)
+        return [ax, *(divider.append_axes("bottom", size, pad=gap, sharex=ax) for size, gap in below)]
     # A layout engine knows the panels of a grid, and nothing of appended ones.
     room = room_between(ax, len(ratios)) if titled else None
     if room is None:
         room = CLOSE
         if _is_constrained(ax.figure):  # to this engine it is a part of the figure's height, where many may stand
             room *= min(1.0, place.get_position(ax.figure).height / WHOLE)
-    grid = place.subgridspec(len(ratios), 1, height_ratios=ratios, hspace=room)
+    rows, heights = _rows(ax, ratios, heads)
+    grid = place.subgridspec(len(heights), 1, height_ratios=heights, hspace=room)
     ax.set_subplotspec(grid[0])
-    return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in range(1, len(ratios)))]
+    return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in rows[1:])]
+
+
+def _title_room(ax: Any) -> float:
+    """Inches for the title of a panel below another; none where a layout engine makes room."""
+    if _is_constrained(ax.figure):
+        return 0.0
+    return TITLE_LINE * (1 if ax.bbox.width / ax.figure.dpi > NARROW else 2)
+
+
+def _rows(ax: Any, ratios: Sequence[float], heads: Sequence[float]) -> tuple[list[int], list[float]]:
+    """The rows of panels in a grid, and the heights of all of its rows: titles have rows of their own."""
+    height = ax.bbox.height / ax.figure.dpi
+    left = max(height - sum(heads[1:]), height / 2)
+    rows, heights = [0], [ratios[0]]
+    for ratio, head in zip(ratios[1:], heads[1:], strict=True):
+        if head:
+            heights.append(head * sum(ratios) / left)
+        rows.append(len(heights))
+        heights.append(ratio)
+    return rows, heights
 
 
 def blank(ax: Any, text: str, shown: Drawable | None = None) -> Any:

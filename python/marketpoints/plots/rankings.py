@@ -7,7 +7,7 @@ from typing import Any
 from ..common.optional import load
 from ..errors import SelectionError
 from ..printable import printable
-from .axes import amounts, blank, legend, make, room_between
+from .axes import amounts, blank, kept_width, legend, make, room_between
 from .bounds import check
 from .colours import DOWN, LINE, QUIET, UP, text_colour
 from .labels import plain, short
@@ -93,7 +93,8 @@ def _bars(ax: Any, names: Sequence[str], values: Sequence[float], notes: Sequenc
 def _end_of_notes(ax: Any, texts: Sequence[Any], low: float, high: float) -> float:
     """The end of an axis of amounts at which the notes beside its bars lie within it."""
     names = max((name.get_window_extent().width for name in ax.get_yticklabels()), default=0.0)
-    width = max(ax.bbox.x1 - ax.figure.bbox.x0 - names, 1.0)
+    # What labels take of the axes: of lone ones now, of others when a layout engine draws.
+    width = max(min(ax.bbox.width, ax.bbox.x1 - ax.figure.bbox.x0 - names), 1.0) * kept_width(ax)
     ends = [high]
     for text in texts:
         share = min(text.get_window_extent().width / width, 0.8)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from .axes import kept_width
 from .picture_options import check_axes
 
 __all__ = ["fitted"]
@@ -15,8 +16,6 @@ Draw = TypeVar("Draw", bound=Callable[..., Any])
 MARGIN = 3
 #: Axes give up to so much of their width or height to texts.
 MOST = 0.6
-#: Part of their width that axes beside others keep at least when a layout engine makes room for labels at drawing.
-KEPT = 0.8
 
 
 def fitted(draw: Draw) -> Draw:
@@ -28,7 +27,7 @@ def fitted(draw: Draw) -> Draw:
         before = set() if ax is None else set(ax.figure.axes) - {ax}
         alone = ax is not None and _is_whole(ax)
         made = draw(*args, ax=ax, **options)
-        own = [one for one in made.figure.axes if one not in before]
+        own = [one for one in made.figure.axes if one not in before] or [made]  # inset axes are none of the figure's
         _fit(own)
         # Shorter axes may have fewer numbers, more lines in their title, and less room for a label.
         for _ in range(5 if alone else 0):
@@ -63,9 +62,7 @@ def _headline(ax: Any) -> None:
     text = ax.get_title("left")
     if not text:
         return
-    place, engine = ax.get_subplotspec(), ax.figure.get_layout_engine()
-    beside_others = place is not None and place.get_topmost_subplotspec().get_gridspec().ncols > 1
-    room = ax.bbox.width * (KEPT if beside_others and engine is not None else 1.0)
+    room = ax.bbox.width * kept_width(ax)
     title = _title(ax)
     text = text.replace("\n", " ")
     title.set_text(text)

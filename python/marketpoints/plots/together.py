@@ -81,17 +81,21 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     if not results:
         raise InvalidRequest("there is nothing to draw; give results, such as mp.plot(candles, liquidations)")
     markets, below = sorted_out(results)
+    is_one = all(same_market(results[0], one) for one in results[1:])
     heights: list[float] = []
+    headed: list[bool] = []
     for market in markets:
         book = LEVELS in market.base[0]
         heights += [BOOK if book else PRICES, *([VOLUME] if _has_volume(market, volume) else [])]
+        headed += [not is_one, *([False] if _has_volume(market, volume) else [])]
     heights += [max(BELOW, _height(group)) for group in below]
+    headed += [not is_one or (not bars.is_bars(group[0]) and len(lines.panels_of(group[0])) > 1) for group in below]
     if sum(heights) > HIGHEST:
         raise SelectionError(
             f"{len(heights)} panels do not fit into one figure; give fewer results, or pick with sel(…)"
         )
     ax = axes.make(ax, max(4.5, sum(heights) + 0.6))
-    panels = axes.panels(ax, heights)
+    panels = axes.panels(ax, heights, headed=headed)
     rest = iter(panels)
     for market in markets:
         _market(market, next(rest), next(rest) if _has_volume(market, volume) else None)
@@ -100,7 +104,7 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
         panel = next(rest)
         notes[panel] = "" if bars.is_bars(group[0]) else lines.left_out(group, panel).removeprefix(": ")
         _group(group, panel)
-    _titles(results, panels, notes)
+    _titles(results, panels, notes, is_one)
     axes.stacked(panels)
     _aligned(panels)
     return panels[0]
@@ -215,7 +219,7 @@ def _group(group: Sequence[Drawable], ax: Any) -> None:
         lines.lines(group, ax)
 
 
-def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[Any, str]) -> None:
+def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[Any, str], is_one: bool) -> None:
     """One title for all panels of one market; the axes' labels name the quantities, the notes what is missing.
 
     Those of several markets keep theirs, and the interval stands in the first if it is that of all.
@@ -223,7 +227,7 @@ def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[A
     if len(panels) == 1:
         return
     intervals = {labels.interval_of(labels.identity_of(one)) for one in results}
-    if any(not same_market(results[0], one) for one in results[1:]):
+    if not is_one:
         for panel in panels[1:] if len(intervals) == 1 else ():
             text = panel.get_title("left").replace("\n", " ")
             panel.set_title(text.replace(f" · {next(iter(intervals))}", ""), loc="left")

@@ -127,21 +127,24 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
             SelectionError: No series has these values; the message has the nearest existing ones.
         """
         asked: dict[str, Any] = {field_of(name, "sel"): value for name, value in wanted.items()}
+        if len(asked) < len(wanted):
+            raise InvalidRequest(f"sel: {', '.join(wanted)} name one field twice; give it once")
         values = {
             name: [WIRE_NAMES.get(name, {}).get(one, one) for one in names("" if value is None else value, name)]
             for name, value in asked.items()
         }
         known = [one.id.known() for one in self._items]
         matching = [place for place, one in enumerate(known) if all(one.get(name) in values[name] for name in values)]
-        lacking = {
-            name: one for name in values for one in values[name] if one not in {known[at].get(name) for at in matching}
-        }
+        lacking = [
+            (name, one)
+            for name in values
+            for one in values[name]
+            if one not in {known[at].get(name) for at in matching}
+        ]
         if not lacking:
             return SeriesSet([self._items[place] for place in matching])
-        words = ", ".join(f"{name}={value!r}" for name, value in (lacking if matching else asked).items())
-        meant = ", ".join(
-            f"{name}={near!r}" for name, value in lacking.items() if (near := self._suggestion(name, value))
-        )
+        words = ", ".join(f"{name}={value!r}" for name, value in (lacking if matching else asked.items()))
+        meant = ", ".join(f"{name}={near!r}" for name, value in lacking if (near := self._suggestion(name, value)))
         there = listing([str(one) for one in self.ids]) or "nothing"
         raise SelectionError(f"no series has {words}{did_you_mean(meant)}; the answer holds: {there}")
 

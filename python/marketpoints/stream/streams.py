@@ -235,7 +235,9 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
     async def close(self) -> None:
         """Ends the connections and closes the recorded files. Events that have arrived can still be iterated over."""
         self._opened = True
-        await self._stream.close_async()
+        files = self._stream.close_async()
+        if files is not None:
+            await files
 
     async def __aenter__(self) -> "AsyncStream":
         return await self.open()

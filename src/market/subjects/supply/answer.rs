@@ -6,7 +6,7 @@ use crate::clock::{UnixNanos, Window};
 use crate::columns::{Column, ColumnName, Series};
 use crate::market::query::context::QueryContext;
 use crate::market::query::error::MarketError;
-use crate::market::raw::{Source, SupplyFeed, SupplyRow, Token};
+use crate::market::raw::{Source, SourceError, SupplyFeed, SupplyRow, Token};
 use crate::protocol::{SeriesId, Shape};
 
 /// `TOKEN_SUPPLY_AGG`: one series or none.
@@ -22,7 +22,7 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     };
     let supply = source.of::<dyn SupplyFeed>()?;
     let tokens = supply.tokens();
-    let Some(place) = tokens.iter().position(fits) else { return Ok(Vec::new()) };
+    let Some((place, _)) = largest(supply, fits, buckets.now)? else { return Ok(Vec::new()) };
     let mut snapshots = Vec::new();
     supply.supply(place, buckets.window, buckets.now, &mut |snapshot| snapshots.push(snapshot))?;
 
@@ -47,6 +47,27 @@ pub(in crate::market) fn answer(context: &QueryContext<'_>) -> Result<Vec<Series
     Ok(vec![table.series(id)])
 }
 
+/// Of the tokens that fit, the one with the largest market capitalization at `now`: its place, and that. Several may have one
+/// ticker, and the one that is meant without a name is the largest.
+fn largest(
+    supply: &dyn SupplyFeed,
+    fits: impl Fn(&Token) -> bool,
+    now: UnixNanos,
+) -> Result<Option<(usize, f64)>, SourceError> {
+    let after = now.second().0 + 1;
+    let mut found: Option<(usize, f64)> = None;
+    for (place, _) in supply.tokens().iter().enumerate().filter(|(_, token)| fits(token)) {
+        let mut latest = 0.0; // where it is not known
+        supply.supply(place, Window { from: after, to: after }, now, &mut |snapshot| {
+            latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap.max(0.0));
+        })?;
+        if found.is_none_or(|(_, size)| latest > size) {
+            found = Some((place, latest));
+        }
+    }
+    Ok(found)
+}
+
 /// Market capitalizations as of a moment, each looked up once.
 pub(in crate::market) struct Marketcaps<'a> {
     source: &'a dyn Source,
@@ -68,14 +89,8 @@ impl<'a> Marketcaps<'a> {
         if let Some(known) = self.known.get(coin) {
             return Ok(*known);
         }
-        let mut latest = 0.0;
         let supply = self.source.of::<dyn SupplyFeed>()?;
-        if let Some(token) = supply.tokens().iter().position(|token| token.coin == coin) {
-            let after = self.now.second().0 + 1;
-            supply.supply(token, Window { from: after, to: after }, self.now, &mut |snapshot| {
-                latest = snapshot.rows.first().map_or(0.0, |row| row.marketcap);
-            })?;
-        }
+        let latest = largest(supply, |token| token.coin == coin, self.now)?.map_or(0.0, |(_, marketcap)| marketcap);
         self.known.insert(coin.to_owned(), latest);
         Ok(latest)
     }
@@ -140,5 +155,45 @@ impl SupplyTable {
         let texts = texts.map(|(name, values)| (name.into(), Column::Text(values)));
         columns.splice(AMOUNTS..AMOUNTS, texts);
         Series { id: id.into(), shape: Shape::Table, timestamps: self.timestamps, columns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::UnixSecond;
+    use crate::market::raw::Supply;
+
+    /// Two tokens of one ticker: the first has 1 throughout, the second 9 and, from second 60 on, a half.
+    struct TwoTokens([Token; 2]);
+
+    impl SupplyFeed for TwoTokens {
+        fn tokens(&self) -> &[Token] {
+            &self.0
+        }
+
+        fn supply(
+            &self,
+            token: usize,
+            _window: Window,
+            now: UnixNanos,
+            visit: &mut dyn FnMut(Supply),
+        ) -> Result<(), SourceError> {
+            let marketcap = [1.0, if now.second().0 < 60 { 9.0 } else { 0.5 }][token];
+            let row = SupplyRow { marketcap, ..SupplyRow::default() };
+            visit(Supply { time: UnixSecond(0), rows: vec![row] });
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_largest_token_is_that_of_the_moment_and_not_of_the_future() {
+        let token = |name: &str| Token { coin: "LUNA".into(), name: name.into(), available_since: UnixSecond(0) };
+        let supply = TwoTokens([token("Terra"), token("Terra Classic")]);
+        let at = |second| largest(&supply, |token| token.coin == "LUNA", UnixSecond(second).nanos()).unwrap();
+        assert_eq!((at(30), at(60)), (Some((1, 9.0)), Some((0, 1.0))));
+        let named = |second| largest(&supply, |token| token.name == "Terra", UnixSecond(second).nanos()).unwrap();
+        assert_eq!((named(30), named(60)), (Some((0, 1.0)), Some((0, 1.0))));
+        assert_eq!(largest(&supply, |token| token.coin == "BTC", UnixSecond(0).nanos()).unwrap(), None);
     }
 }

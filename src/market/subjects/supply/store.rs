@@ -52,7 +52,6 @@ pub(in crate::market) const SUPPLY: UnpartitionedTable<SupplyRecord> = Unpartiti
 /// The token supply of a store. Snapshots are few, such as one a day, so all are in memory.
 #[derive(Default)]
 pub(in crate::market) struct Supplies {
-    /// By coin, of several tokens of one the largest first: it is the one that is meant without a name.
     tokens: Vec<Token>,
     /// By token, in order of time.
     snapshots: Vec<Vec<Supply>>,
@@ -72,28 +71,20 @@ impl Supplies {
                 known.entry(token).or_default().extend(snapshots);
             }
         }
-        let mut every: Vec<(Token, Vec<Supply>)> = Vec::new();
+        let mut supplies = Self::default();
         for ((coin, name), snapshots) in known {
             let Some((&available_since, first)) = snapshots.first_key_value() else { continue };
             let baseline = first.first().map_or(f64::NAN, |row| row.marketcap);
+            supplies.tokens.push(Token { coin, name, available_since });
             let complete = |(time, mut rows): (UnixSecond, Vec<SupplyRow>)| {
                 for row in rows.iter_mut().filter(|row| row.first_marketcap.is_nan()) {
                     row.first_marketcap = baseline;
                 }
                 Supply { time, rows }
             };
-            let snapshots = snapshots.into_iter().map(complete).collect();
-            every.push((Token { coin, name, available_since }, snapshots));
+            supplies.snapshots.push(snapshots.into_iter().map(complete).collect());
         }
-        let size = |snapshots: &[Supply]| {
-            let row = snapshots.last().and_then(|snapshot| snapshot.rows.first());
-            row.map_or(0.0, |row| row.marketcap.max(0.0)) // 0 where it is not known
-        };
-        every.sort_by(|(one, ones), (other, others)| {
-            one.coin.cmp(&other.coin).then_with(|| size(others).total_cmp(&size(ones)))
-        });
-        let (tokens, snapshots) = every.into_iter().unzip();
-        Ok(Self { tokens, snapshots })
+        Ok(supplies)
     }
 
     /// The last snapshot of any token.
@@ -183,7 +174,7 @@ mod tests {
         let supplies = Supplies::open(folder.path()).unwrap();
         let tokens: Vec<(&str, i64)> =
             supplies.tokens().iter().map(|token| (&*token.name, token.available_since.0)).collect();
-        assert_eq!(tokens, [("Chainlink", 10), ("Terra Classic", 15), ("Terra", 30)]);
+        assert_eq!(tokens, [("Chainlink", 10), ("Terra", 30), ("Terra Classic", 15)]);
         assert_eq!(visited(&supplies, 0, 0, 100, 100), [(10, 1), (20, 2)]);
         assert_eq!(visited(&supplies, 0, 15, 20, 100), [(10, 1)]);
         assert_eq!(visited(&supplies, 0, 20, 21, 100), [(10, 1), (20, 2)]);
@@ -196,7 +187,7 @@ mod tests {
         assert_eq!(baselines, [5.0, 5.0, 3.0]); // what a file says stays
         assert_eq!(
             (supplies.last_time(), &*coin_name(supplies.tokens(), "LUNA"), &*coin_name(supplies.tokens(), "X")),
-            (Some(UnixSecond(30)), "Terra Classic", "") // 9 against 1
+            (Some(UnixSecond(30)), "Terra", "")
         );
     }
 }
