@@ -1,6 +1,5 @@
 """Downloads into an archive: missing windows and changed values, of one query or many."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..client.base import settled
@@ -89,8 +88,7 @@ class Downloads(Inventory):
                 those that did not fail.
         """
         asks = _client(client, "sync")
-        query = partial(build_query, "sync", type, exchange, symbol, interval, arguments)
-        work = settled(lambda: (query(), self._engine))
+        work = settled(lambda: (build_query("sync", type, exchange, symbol, interval, arguments), self._engine))
         answer: Synced | AsyncAnswer[Synced] = asks._archived("sync", work, progress, synced)
         return answer
 
@@ -262,8 +260,9 @@ class Downloads(Inventory):
             PartialError: Some requests failed; what arrived is kept.
         """
         asks = _client(client, "refresh")
-        query = partial(build_query, "refresh", type, exchange, symbol, interval, arguments)
-        work = settled(lambda: (query(), self._engine, True))
+        work = settled(
+            lambda: (build_query("refresh", type, exchange, symbol, interval, arguments), self._engine, True)
+        )
         answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 
@@ -335,8 +334,7 @@ class Downloads(Inventory):
         if consistent:
             raise InvalidRequest("consistent: what is kept is compared with itself: leave the client out")
         asks = _client(client, "verify")
-        query = partial(self._kept_query, type, exchange, symbol, interval, arguments)
-        work = settled(lambda: (query(), self._engine, False))
+        work = settled(lambda: (self._kept_query(type, exchange, symbol, interval, arguments), self._engine, False))
         answer: Refreshed | AsyncAnswer[Refreshed] = asks._archived("ask_again", work, progress, refreshed)
         return answer
 

@@ -131,7 +131,7 @@ def fetch(given: argparse.Namespace) -> int:
                 keep(error.results, piped, output)
             except Error as problem:  # beside what failed in the first place
                 print(f"marketpoints: {printable(str(problem))}", file=sys.stderr)
-            raise error from None
+            raise
         if answer.why_empty is not None:
             print(printable(answer.why_empty), file=sys.stderr)
         if piped:

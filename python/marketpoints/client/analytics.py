@@ -20,7 +20,7 @@ PositionsAnswer = TypeVar("PositionsAnswer", covariant=True)
 SummaryAnswer = TypeVar("SummaryAnswer", covariant=True)
 CategoriesAnswer = TypeVar("CategoriesAnswer", covariant=True)
 Record = TypeVar("Record")
-#: A check, what it is applied to when the request is made, and the argument's name.
+#: A check, what it is applied to, and the argument's name.
 Check: TypeAlias = tuple[Callable[[Any, str], Any], Any, str]
 
 #: The sort orders of the leaderboard (section 4.3).

@@ -1,6 +1,5 @@
 """The series methods: one for each data type, and one that takes any (specification, sections 2.3 and 4.1)."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _engine
@@ -110,7 +109,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             ServerError: The service failed as often as the client tried.
             DecodeError: The answer is malformed.
         """
-        query = settled(partial(build_query, "points", type, exchange, symbol, interval, arguments))
+        query = settled(lambda: build_query("points", type, exchange, symbol, interval, arguments))
         answer: SeriesAnswer = self._points(query, progress)
         return answer
 

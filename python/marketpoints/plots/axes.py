@@ -49,7 +49,7 @@ WHOLE = 0.77
 #: Inches between pictures: a title, and the times and the date of the picture above.
 ROOM = 0.75
 #: Inches above a panel for a line of its title; narrower axes have two of them.
-TITLE_LINE, NARROW = 0.24, 3.2
+TITLE_LINE, NARROW = 0.3, 3.2
 #: Part of their width that axes beside others keep.
 KEPT = 0.8
 #: Inches that a label of the time has at least.

@@ -220,14 +220,15 @@ def _outcomes(records: Sequence[Any], ax: Any) -> None:
         return
     ax.set_xlim(0, 1.01)
     ax.set_ylim(0, 1.05 * top or 1.0)
-    if top > 50:  # most exits are at 0 and 1: one account elsewhere is to be seen as well
+    is_wide = top > 50  # most exits are at 0 and 1: one account elsewhere is to be seen as well
+    if is_wide:
         ax.set_yscale("symlog", linthresh=1)
     ax.xaxis.set_major_formatter(load("matplotlib.ticker").PercentFormatter(1.0))
     ax.set_xlabel("mean price")
     amounts(ax, "accounts")
     _plain(ax)
     legend(ax)
-    if top > 50:
+    if is_wide:
         ax.set_yticks(_powers(ax, top, least=0))
     else:
         ax.yaxis.set_major_locator(load("matplotlib.ticker").MaxNLocator("auto", integer=True, min_n_ticks=1))

@@ -47,14 +47,11 @@ def _is_whole(ax: Any) -> bool:
 
 
 def _fit(every: Sequence[Any]) -> None:
-    """Makes titles and labels of axes fit, and the axes' tops make room for titles."""
+    """Makes titles and labels of axes fit. Their height is final only where no layout engine changes it."""
     for one in every:
         _headline(one)
-        _shortened(one.yaxis.label, one.bbox.height)
-    if every[0].figure.get_layout_engine() is None:
-        _lower_titles(every)
-        for one in every:
-            _shortened(one.yaxis.label, one.bbox.height, is_named=bool(one.get_title("left")))
+        is_named = bool(one.get_title("left")) and one.figure.get_layout_engine() is None
+        _shortened(one.yaxis.label, one.bbox.height, is_named)
 
 
 def _headline(ax: Any) -> None:
@@ -91,7 +88,7 @@ def _balanced(text: str, most: int) -> str:
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _shortened(label: Any, room: float, *, is_named: bool = False) -> None:
+def _shortened(label: Any, room: float, is_named: bool) -> None:
     """An axis' label as long as the axis: in smaller letters, with its unit on a second line.
 
     Where that is too long, none if a title names the quantity.
@@ -104,37 +101,6 @@ def _shortened(label: Any, room: float, *, is_named: bool = False) -> None:
         label.set_fontsize(size)
     if is_named and label.get_window_extent().height > room:
         label.set_text("")
-
-
-def _lower_titles(every: Sequence[Any]) -> None:
-    """Lowers the tops of axes whose title would lie over the picture above, with what stands beside them."""
-    for one in every:
-        if not one.get_title("left"):
-            continue
-        over = _over_others(one, every)
-        if over > MOST * one.bbox.height:  # the first line must do
-            first, *rest = one.get_title("left").split("\n")
-            _title(one).set_text(f"{first} …" if rest else first)
-            over = _over_others(one, every)
-        if over <= 0:
-            continue
-        figure = one.figure
-        lower = min(over + MARGIN * figure.dpi / 100, MOST * one.bbox.height) / figure.bbox.height
-        beside = [
-            other for other in every if abs(other.bbox.y0 - one.bbox.y0) < 1 and abs(other.bbox.y1 - one.bbox.y1) < 1
-        ]
-        for other in beside:
-            place = other.get_position()
-            other.set_position((place.x0, place.y0, place.width, place.height - lower))
-            other.set_in_layout(True)  # for a layout that is asked for later
-
-
-def _over_others(ax: Any, every: Sequence[Any]) -> float:
-    """How many pixels the title reaches into what stands above."""
-    extent = _title(ax).get_window_extent()
-    boxes = [one.get_tightbbox() for one in every if one.bbox.y0 >= ax.bbox.y1 - 1]
-    above = [box.y0 for box in boxes if box is not None and box.x0 < extent.x1 and extent.x0 < box.x1]
-    return max((extent.y1 - bottom for bottom in above), default=0.0)
 
 
 def _inside(every: Sequence[Any]) -> bool:

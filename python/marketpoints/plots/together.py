@@ -85,9 +85,11 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     heights: list[float] = []
     headed: list[bool] = []
     for market in markets:
-        book = LEVELS in market.base[0]
-        heights += [BOOK if book else PRICES, *([VOLUME] if _has_volume(market, volume) else [])]
-        headed += [not is_one, *([False] if _has_volume(market, volume) else [])]
+        heights.append(BOOK if LEVELS in market.base[0] else PRICES)
+        headed.append(not is_one)
+        if _has_volume(market, volume):
+            heights.append(VOLUME)
+            headed.append(False)
     heights += [max(BELOW, _height(group)) for group in below]
     headed += [not is_one or (not bars.is_bars(group[0]) and len(lines.panels_of(group[0])) > 1) for group in below]
     if sum(heights) > HIGHEST:
