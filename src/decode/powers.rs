@@ -20,6 +20,40 @@ pub(super) static LOWER: [u64; COUNT] = halves(false);
 /// Limbs that hold 2 to the power of 2 × 168 + 128, which the smallest power needs (168 bits).
 const LIMBS: usize = 8;
 
+/// The first of the powers below: most numbers need 20 digits right of a dot, and up to eleven more left of it.
+pub(super) const USUAL: i64 = -20;
+const USUAL_COUNT: usize = 32;
+
+/// The powers of ten from [`USUAL`] on, each as the nearest double and what is left of it, which is at most half of that
+/// double's last bit and itself rounded to a double.
+pub(super) static NEAREST: [f64; USUAL_COUNT] = parts(false);
+pub(super) static REST: [f64; USUAL_COUNT] = parts(true);
+
+const fn parts(rest: bool) -> [f64; USUAL_COUNT] {
+    let mut table = [0.0; USUAL_COUNT];
+    let mut count = 0;
+    while count < USUAL_COUNT {
+        let power = USUAL + count as i64;
+        let index = (power - SMALLEST) as usize;
+        let mantissa = ((UPPER[index] as u128) << 64) | LOWER[index] as u128;
+        let nearest = (mantissa + (1 << 74)) >> 75;
+        // floor(power × log2(10)), as `eisel_lemire` has it, is the exponent of the top one of 128 bits.
+        let unit = (217_706 * power >> 16) - 127;
+        table[count] = if rest {
+            (mantissa as i128).wrapping_sub((nearest << 75) as i128) as f64 * two_to(unit)
+        } else {
+            nearest as f64 * two_to(unit + 75)
+        };
+        count += 1;
+    }
+    table
+}
+
+/// A power of two, neither subnormal nor infinite.
+const fn two_to(power: i64) -> f64 {
+    f64::from_bits(((power + 1_023) as u64) << 52)
+}
+
 const fn halves(upper: bool) -> [u64; COUNT] {
     let mut table = [0; COUNT];
     let mut index = 0;

@@ -1,6 +1,7 @@
 //! Numbers of up to 31 bytes with a sign, a dot and an exponent, of which a vector kernel reads the digits.
 
 use super::super::eisel_lemire::eisel_lemire;
+use super::rounding::fused;
 
 /// All bits in the first 32 bytes, none in the last 32.
 pub(super) const SLIDE: [u8; 64] = {
@@ -126,26 +127,28 @@ impl Scale {
     pub(super) const NONE: Self = Self { least: u64::MAX, exponent: i32::MAX, negative: false };
 
     /// The double nearest to digits, of which `lower` are the last sixteen and `upper` those before them, with sign and exponent;
-    /// `None` for another grammar and for what is too large to be read here.
+    /// `None` for another grammar and for what is too large to be read here. `FUSED`:
+    /// rounded with fused multiplications, where the processor has them.
     #[inline(always)]
-    pub(super) fn double(self, upper: u64, lower: u64) -> Option<f64> {
+    pub(super) fn double<const FUSED: bool>(self, upper: u64, lower: u64) -> Option<f64> {
         let mantissa = upper.wrapping_mul(10_000_000_000_000_000).wrapping_add(lower);
         if upper > 1_843 || mantissa < self.least {
             return None;
         }
         // Not the division where that would do: a branch between the two would be mispredicted.
-        let magnitude = eisel_lemire(mantissa, i64::from(self.exponent))?;
+        let exponent = i64::from(self.exponent);
+        let magnitude = if FUSED { fused(mantissa, exponent) } else { eisel_lemire(mantissa, exponent) }?;
         Some(if self.negative { -magnitude } else { magnitude })
     }
 }
 
 /// Up to 31 bytes of sign, digits and dot, and an exponent of two figures. `read` gives the digits of so many bytes that end
-/// at a pointer; `None` for anything else than digits and one dot.
+/// at a pointer; `None` for anything else than digits and one dot. `FUSED` as for [`Scale::double`].
 ///
 /// # Safety
 /// At least 37 readable bytes stand before the end; `read` looks at no more than 32.
 #[inline(always)]
-pub(super) unsafe fn double(
+pub(super) unsafe fn double<const FUSED: bool>(
     end: *const u8,
     length: u32,
     read: impl Fn(*const u8, u32) -> Option<Digits>,
@@ -153,5 +156,5 @@ pub(super) unsafe fn double(
     // SAFETY: the caller's.
     let number = unsafe { Decimal31::of(end, length) }?;
     let Digits { upper, lower, places } = read(number.end, number.length)?;
-    number.scale(places)?.double(upper, lower)
+    number.scale(places)?.double::<FUSED>(upper, lower)
 }

@@ -21,6 +21,8 @@ mod fallback;
 mod literal;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod rounding;
 mod scalar;
 #[cfg(test)]
 mod tests;

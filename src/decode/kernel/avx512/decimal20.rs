@@ -52,7 +52,7 @@ avx512! {
     pub(super) unsafe fn read(base: *const u8, befores: *const u32, skip: u32, ends: *const u32) -> Digits20 {
         // Numbers 0 and 2, 4 and 6, 1 and 3, 5 and 7.
         // SAFETY: the caller has eight of each, and 32 readable bytes before every end.
-        let (mut length, mut raw) = unsafe {
+        let (mut length, raw) = unsafe {
             let start = _mm256_add_epi32(_mm256_loadu_si256(befores.cast()), _mm256_set1_epi32(skip as i32));
             let half = |number: usize| {
                 // By itself, not out of the vector: see the short numbers.
@@ -62,33 +62,36 @@ avx512! {
             let two = |number| _mm512_inserti64x4::<1>(_mm512_castsi256_si512(half(number)), half(number + 2));
             (_mm256_sub_epi32(_mm256_loadu_si256(ends.cast()), start), [two(0), two(4), two(1), two(5)])
         };
-        let tails = words(&raw, 7);
+        let tails = words(&raw, [word(7); 2]);
         let exponential = decimal31::are_exponents(length, tails);
         let (mut power, mut failed) = (_mm256_setzero_si256(), 0);
+        // What is read of a number that ends in an exponent stands as much further left, which is one word.
+        let (mut uppers, mut lowers) = ([word(3); 2], [lower(); 2]);
         if exponential != 0 {
             (power, failed) = decimal31::exponents(tails, exponential);
             length = _mm256_mask_sub_epi32(length, exponential, length, _mm256_set1_epi32(decimal31::EXPONENT));
-            let (even, odd) = (_pext_u32(u32::from(exponential), 0x55), _pext_u32(u32::from(exponential), 0xAA));
-            raw[0] = decimal31::before_exponent(raw[0], even as u8);
-            raw[1] = decimal31::before_exponent(raw[1], (even >> 2) as u8);
-            raw[2] = decimal31::before_exponent(raw[2], odd as u8);
-            raw[3] = decimal31::before_exponent(raw[3], (odd >> 2) as u8);
+            let minus_one = _mm256_movm_epi32(exponential);
+            let wide = _mm512_castsi256_si512(minus_one);
+            uppers[0] = _mm512_add_epi32(uppers[0], wide);
+            uppers[1] = _mm512_add_epi32(uppers[1], _mm512_castsi128_si512(_mm256_extracti128_si256::<1>(minus_one)));
+            lowers[0] = _mm512_add_epi32(lowers[0], _mm512_permutexvar_epi32(of_numbers(0), wide));
+            lowers[1] = _mm512_add_epi32(lowers[1], _mm512_permutexvar_epi32(of_numbers(1), wide));
         }
 
         // The four bytes before the last sixteen, without what stands before the number.
         let outside = _mm256_slli_epi32::<3>(_mm256_sub_epi32(_mm256_set1_epi32(LONGEST), length));
-        let upper = _mm256_xor_si256(words(&raw, 3), _mm256_set1_epi8(b'0' as i8));
+        let upper = _mm256_xor_si256(words(&raw, uppers), _mm256_set1_epi8(b'0' as i8));
         let upper = _mm256_sllv_epi32(_mm256_srlv_epi32(upper, outside), outside);
         // The last sixteen. If their dot goes, the last of the four moves in.
         let wide = _mm512_castsi256_si512(length);
         let carry = |table: &[u8; 64]| _mm512_permutexvar_epi8(decimal16::table(table), _mm512_castsi256_si512(upper));
         let (even, even_dots) = decimal16::digits(
-            _mm512_shuffle_i64x2::<0xDD>(raw[0], raw[1]),
+            _mm512_permutex2var_epi32(raw[0], lowers[0], raw[1]),
             _mm512_permutexvar_epi8(decimal16::table(&decimal16::EVEN), wide),
             carry(&EVEN_CARRY),
         );
         let (odd, odd_dots) = decimal16::digits(
-            _mm512_shuffle_i64x2::<0xDD>(raw[2], raw[3]),
+            _mm512_permutex2var_epi32(raw[2], lowers[1], raw[3]),
             _mm512_permutexvar_epi8(decimal16::table(&decimal16::ODD), wide),
             carry(&ODD_CARRY),
         );
@@ -132,13 +135,34 @@ avx512! {
         usual.then_some(Decimals31 { mantissa, power, negative: 0, failed: 0 })
     }
 
-    /// One 32-bit word of each number.
+    /// One 32-bit word of each number, by its places among numbers 0 to 3 and 4 to 7.
     #[inline]
-    fn words(raw: &[__m512i; 4], word: i32) -> __m256i {
-        let (first, second) = (word, word + 8);
-        let index = _mm512_setr_epi32(first, first + 16, second, second + 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-        let near = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[0], index, raw[2]));
-        let far = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[1], index, raw[3]));
+    fn words(raw: &[__m512i; 4], places: [__m512i; 2]) -> __m256i {
+        let near = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[0], places[0], raw[2]));
+        let far = _mm512_castsi512_si256(_mm512_permutex2var_epi32(raw[1], places[1], raw[3]));
         _mm256_inserti128_si256::<1>(near, _mm256_castsi256_si128(far))
+    }
+
+    /// The places of a word of four numbers in turn in two vectors.
+    #[inline]
+    fn word(word: i32) -> __m512i {
+        let (first, second) = (word, word + 8);
+        _mm512_setr_epi32(first, first + 16, second, second + 16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+    }
+
+    /// The places of the last four words of four numbers.
+    #[inline]
+    fn lower() -> __m512i {
+        _mm512_setr_epi32(4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31)
+    }
+
+    /// Four words each of every second number.
+    #[inline]
+    fn of_numbers(first: i32) -> __m512i {
+        let [second, third, fourth] = [first + 2, first + 4, first + 6];
+        _mm512_setr_epi32(
+            first, first, first, first, second, second, second, second, third, third, third, third, fourth, fourth,
+            fourth, fourth,
+        )
     }
 }

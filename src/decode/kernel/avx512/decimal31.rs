@@ -3,7 +3,8 @@
 use std::arch::x86_64::*;
 
 use super::super::super::eisel_lemire::eisel_lemire;
-use super::super::super::powers::{LARGEST, SMALLEST, UPPER};
+use super::super::super::powers::{LARGEST, NEAREST, REST, SMALLEST, UPPER, USUAL};
+use super::super::rounding::ERROR;
 use super::opaque;
 
 /// Eight numbers, mantissa × 10^power, and which of them (by bit) this path cannot read.
@@ -203,7 +204,7 @@ avx512! {
 
     /// Two numbers; those that end in an exponent (by the lowest two bits) then end before it.
     #[inline]
-    pub(super) fn before_exponent(raw: __m512i, exponential: u8) -> __m512i {
+    fn before_exponent(raw: __m512i, exponential: u8) -> __m512i {
         _mm512_mask_permutexvar_epi8(raw, pair(exponential), table(&EARLIER), raw)
     }
 
@@ -273,15 +274,14 @@ avx512! {
     /// The power of ten at the end of each such number, 0 of the others, and which are malformed.
     #[inline]
     pub(super) fn exponents(tails: __m256i, exponential: u8) -> (__m256i, u8) {
-        let byte = _mm256_set1_epi32(0xFF);
-        let sign = _mm256_and_si256(_mm256_srli_epi32::<8>(tails), byte);
-        let zero = _mm256_set1_epi32(i32::from(b'0'));
-        let tens = _mm256_sub_epi32(_mm256_and_si256(_mm256_srli_epi32::<16>(tails), byte), zero);
-        let ones = _mm256_sub_epi32(_mm256_srli_epi32::<24>(tails), zero);
-        let falling = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'-')));
-        let rising = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'+')));
-        let wrong = !(falling | rising) | _mm256_cmpgt_epu32_mask(_mm256_max_epu32(tens, ones), _mm256_set1_epi32(9));
-        let value = _mm256_add_epi32(_mm256_mullo_epi32(tens, _mm256_set1_epi32(10)), ones);
+        let digits = _mm256_xor_si256(tails, _mm256_set1_epi8(b'0' as i8));
+        // Of the bytes `e`, sign and two figures.
+        let value = _mm256_srli_epi32::<16>(_mm256_maddubs_epi16(digits, _mm256_set1_epi32(0x010A_0000)));
+        let above_nine = _mm256_subs_epu8(digits, _mm256_set1_epi32(0x0909_FFFF));
+        let sign = _mm256_and_si256(tails, _mm256_set1_epi32(0xFF00));
+        let falling = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'-') << 8));
+        let rising = _mm256_cmpeq_epi32_mask(sign, _mm256_set1_epi32(i32::from(b'+') << 8));
+        let wrong = !(falling | rising) | _mm256_test_epi32_mask(above_nine, above_nine);
         let signed = _mm256_mask_sub_epi32(value, falling, _mm256_setzero_si256(), value);
         (_mm256_maskz_mov_epi32(exponential, signed), exponential & wrong)
     }
@@ -302,21 +302,56 @@ avx512! {
         Some(if decimals.negative >> lane & 1 == 1 { -magnitude } else { magnitude })
     }
 
-    /// The doubles nearest to eight numbers, by Eisel's and Lemire's algorithm.
+    /// The doubles nearest to eight numbers.
     #[inline]
     pub(super) fn doubles(decimals: &Decimals31) -> Doubles {
-        let (magnitudes, unsure) = round(decimals.mantissa, decimals.power, !decimals.failed);
-        let values = _mm512_mask_or_epi64(magnitudes, decimals.negative, magnitudes, _mm512_set1_epi64(i64::MIN));
-        Doubles { values: _mm512_castsi512_pd(values), failed: decimals.failed | unsure }
+        let Decimals31 { mantissa, power, negative, failed } = *decimals;
+        let usual = _mm512_sub_epi64(power, _mm512_set1_epi64(USUAL));
+        let (magnitudes, unsure) = match _mm512_mask_cmpgt_epu64_mask(!failed, usual, _mm512_set1_epi64(31)) {
+            0 => round_usual(mantissa, usual),
+            _ => round(mantissa, power, !failed),
+        };
+        let values = _mm512_mask_or_epi64(magnitudes, negative, magnitudes, _mm512_set1_epi64(i64::MIN));
+        Doubles { values: _mm512_castsi512_pd(values), failed: failed | unsure }
     }
 
-    /// The rounding: the bits of mantissa × 10^power, and the lanes that are not sure.
+    /// The bits of mantissa × 10^([`USUAL`] + index), and the lanes that are not sure.
+    ///
+    /// By fused multiplications, as [`super::super::rounding::fused`] says. No mantissa is so large that the double near it is
+    /// more than 64 bits hold ([`MOST_UPPER`]).
+    #[inline]
+    fn round_usual(mantissa: __m512i, index: __m512i) -> (__m512i, u8) {
+        let (power, power_rest) = (usual_power(&NEAREST, index), usual_power(&REST, index));
+        let whole = _mm512_cvtepu64_pd(mantissa);
+        let rest = _mm512_cvtepi64_pd(_mm512_sub_epi64(mantissa, _mm512_cvtpd_epu64(whole)));
+        let product = _mm512_mul_pd(whole, power);
+        let lost = _mm512_fmsub_pd(whole, power, product);
+        let lost = _mm512_fmadd_pd(rest, power, _mm512_fmadd_pd(whole, power_rest, lost));
+        let error = _mm512_set1_pd(ERROR);
+        let most = _mm512_add_pd(product, _mm512_fmadd_pd(product, error, lost));
+        let least = _mm512_add_pd(product, _mm512_fnmadd_pd(product, error, lost));
+        (_mm512_castpd_si512(most), _mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(most, least))
+    }
+
+    /// A power for each lane's index, of which the lowest five bits count.
+    #[inline]
+    fn usual_power(table: &[f64; 32], index: __m512i) -> __m512d {
+        // SAFETY: 32 doubles.
+        let eight = |first: usize| unsafe { _mm512_loadu_pd(table.as_ptr().add(first)) };
+        let low = _mm512_permutex2var_pd(eight(0), index, eight(8));
+        let high = _mm512_permutex2var_pd(eight(16), index, eight(24));
+        _mm512_mask_mov_pd(low, _mm512_test_epi64_mask(index, _mm512_set1_epi64(16)), high)
+    }
+
+    /// The bits of mantissa × 10^power by Eisel's and Lemire's algorithm, and the lanes that are not sure.
     #[inline]
     fn round(mantissa: __m512i, power: __m512i, wanted: u8) -> (__m512i, u8) {
         let some = _mm512_mask_test_epi64_mask(wanted, mantissa, mantissa);
         let above = _mm512_cmpgt_epi64_mask(power, _mm512_set1_epi64(LARGEST));
         let mut unsure = above | _mm512_cmplt_epi64_mask(power, _mm512_set1_epi64(SMALLEST));
-        let five = powers_of_five(power, some & !unsure);
+        let index = _mm512_maskz_sub_epi64(some & !unsure, power, _mm512_set1_epi64(SMALLEST));
+        // SAFETY: wanted lanes are in the table, the others read its first word.
+        let five = unsafe { _mm512_i64gather_epi64::<8>(index, UPPER.as_ptr().cast()) };
         let zeros = _mm512_lzcnt_epi64(mantissa);
         let high = product(_mm512_sllv_epi64(mantissa, zeros), five);
 
@@ -336,27 +371,6 @@ avx512! {
         let binary = _mm512_add_epi64(_mm512_sub_epi64(log, zeros), _mm512_add_epi64(top, _mm512_set1_epi64(1_085)));
         let all = _mm512_add_epi64(_mm512_slli_epi64::<52>(binary), rounded);
         (_mm512_maskz_mov_epi64(some, all), unsure & some)
-    }
-
-    /// The upper words of the powers in the wanted lanes, all of which are in the table.
-    #[inline]
-    fn powers_of_five(power: __m512i, wanted: u8) -> __m512i {
-        /// The first of 32 powers that most numbers need: 20 digits right of a dot, and up to eleven more left of it.
-        const USUAL: i64 = -20;
-        let usual = _mm512_sub_epi64(power, _mm512_set1_epi64(USUAL));
-        if _mm512_mask_cmpgt_epu64_mask(wanted, usual, _mm512_set1_epi64(31)) != 0 {
-            let index = _mm512_maskz_sub_epi64(wanted, power, _mm512_set1_epi64(SMALLEST));
-            // SAFETY: other lanes read the table's first word.
-            return unsafe { _mm512_i64gather_epi64::<8>(index, UPPER.as_ptr().cast()) };
-        }
-        // SAFETY: 32 words of the table.
-        unsafe {
-            let table = UPPER.as_ptr().add((USUAL - SMALLEST) as usize);
-            let words = |first: usize| _mm512_loadu_si512(table.add(first).cast());
-            let low = _mm512_permutex2var_epi64(words(0), usual, words(8));
-            let high = _mm512_permutex2var_epi64(words(16), usual, words(24));
-            _mm512_mask_mov_epi64(low, _mm512_cmpgt_epu64_mask(usual, _mm512_set1_epi64(15)), high)
-        }
     }
 
     /// Upper half of eight 64 × 64-bit products.

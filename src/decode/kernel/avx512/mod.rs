@@ -46,7 +46,7 @@ pub(super) fn supported() -> bool {
 const BATCH: usize = 512;
 
 /// Long numbers among the first sixteen of a batch from which on all of it goes the way of the long ones.
-const MOST: u32 = 13;
+const MOST: u32 = 7;
 
 /// Numbers that are read faster one by one than eight together.
 const FEW: usize = 3;

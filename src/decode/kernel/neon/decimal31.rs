@@ -37,7 +37,7 @@ pub(super) fn nibbles(mask: uint8x16_t) -> u64 {
 #[inline(always)]
 pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
     // SAFETY: the caller's; and 32 bytes before the end are looked at.
-    unsafe { decimal::double(end, length, |end, length| digits(end, length)) }
+    unsafe { decimal::double::<true>(end, length, |end, length| digits(end, length)) }
 }
 
 /// What the last 32 bytes before an end hold, of which `length` belong to the number.

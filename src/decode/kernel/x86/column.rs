@@ -16,7 +16,7 @@ const MANY: u32 = 2;
 /// # Safety
 /// Every end is at least 37 and at most `bytes.len()`; all slices are of one length; the processor has AVX2.
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
     bytes: &[u8],
     befores: &[u32],

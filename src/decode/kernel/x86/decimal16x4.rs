@@ -235,7 +235,7 @@ fn above(values: __m256i, limit: i64) -> u32 {
 /// # Safety
 /// As for [`super::column::floats`].
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn times(
     bytes: &[u8],
     befores: &[u32],

@@ -5,29 +5,12 @@ use std::mem::MaybeUninit;
 
 use super::super::decimal::{Decimal31, NO_DOT, SLIDE, Scale};
 use super::decimal16x4::{doubles, fits, four, wholes};
+use super::find::PLACES;
 
 /// Most numbers that are separated at once.
 pub(super) const BLOCK: usize = 128;
 /// They and as many as are written together.
 const ROOM: usize = BLOCK + 8;
-
-/// Per mask of eight: the places of its bits, in their order.
-static PLACES: [[u8; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut mask = 0;
-    while mask < 256 {
-        let (mut bit, mut found) = (0, 0);
-        while bit < 8 {
-            if mask >> bit & 1 == 1 {
-                table[mask][found] = bit as u8;
-                found += 1;
-            }
-            bit += 1;
-        }
-        mask += 1;
-    }
-    table
-};
 
 /// Some of the tokens of a block, side by side.
 struct TokenBlock {
@@ -98,7 +81,7 @@ impl TokenBlock {
 /// # Safety
 /// As for [`super::column::floats`]; their number is a multiple of eight and at most [`BLOCK`].
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn floats(
     bytes: &[u8],
     befores: &[u32],
@@ -129,7 +112,7 @@ pub(super) unsafe fn floats(
 /// # Safety
 /// Their ends are as for [`floats`], their places in `out`; the last one was repeated.
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn fours(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) -> bool {
     let out: *mut f64 = out.as_mut_ptr().cast();
     for first in (0..tokens.count).step_by(4) {
@@ -161,7 +144,7 @@ unsafe fn fours(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>])
 /// # Safety
 /// As for [`fours`].
 #[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn twos(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) -> bool {
     let mut rounds = [const { MaybeUninit::<([u64; 4], [Scale; 2])>::uninit() }; ROOM / 2];
     let rounds = &mut rounds[..tokens.count.div_ceil(2)];
@@ -179,7 +162,8 @@ unsafe fn twos(bytes: &[u8], tokens: &TokenBlock, out: &mut [MaybeUninit<f64>]) 
         }
         for (pair, round) in rounds.iter().enumerate() {
             let ([upper, upper_2, lower, lower_2], [scale, scale_2]) = *round.assume_init_ref();
-            for (lane, value) in [scale.double(upper, lower), scale_2.double(upper_2, lower_2)].into_iter().enumerate()
+            for (lane, value) in
+                [scale.double::<true>(upper, lower), scale_2.double::<true>(upper_2, lower_2)].into_iter().enumerate()
             {
                 let (end, length, place) = tokens.get(2 * pair + lane);
                 let value = match value {

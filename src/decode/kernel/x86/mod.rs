@@ -9,12 +9,13 @@ use super::literal::{Literal, PIECE};
 mod column;
 mod decimal16x4;
 mod decimal31x2;
+mod find;
 pub(super) mod int4;
 mod number;
 
 /// Compiles one kernel from the generic functions, for the given instructions.
 macro_rules! kernel {
-    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $mask:ident, $same:path, $floats:path, $times:path) => {
+    ($(#[$about:meta])* $name:ident, $features:literal, $supported:expr, $wide:literal, $mask:ident, $same:path, $floats:path, $times:path) => {
         $(#[$about])*
         pub(super) mod $name {
             use super::*;
@@ -27,7 +28,8 @@ macro_rules! kernel {
             /// See [`super::super::Kernel::index`]. `out` holds 64 more than there are bytes.
             #[target_feature(enable = $features)]
             pub(in super::super) fn index(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<false, false>(bytes, from, out, &mut [], |block| super::$mask::<false>(block)).0
+                // SAFETY: the processor has the instructions.
+                unsafe { find::index::<false, false, $wide>(bytes, from, out, &mut [], |block| find::$mask::<false>(block)).0 }
             }
 
             /// See [`super::super::Kernel::index_closers`].
@@ -35,19 +37,22 @@ macro_rules! kernel {
             pub(in super::super) fn index_closers(
                 bytes: &[u8], from: usize, out: &mut [u32], closers: &mut [u32],
             ) -> (usize, usize) {
-                super::index::<false, true>(bytes, from, out, closers, |block| super::$mask::<false>(block))
+                // SAFETY: the processor has the instructions.
+                unsafe { find::index::<false, true, $wide>(bytes, from, out, closers, |block| find::$mask::<false>(block)) }
             }
 
             /// See [`super::super::Kernel::index_list`].
             #[target_feature(enable = $features)]
             pub(in super::super) fn index_list(bytes: &[u8], from: usize, out: &mut [u32]) -> usize {
-                super::index::<true, false>(bytes, from, out, &mut [], |block| super::$mask::<false>(block)).0
+                // SAFETY: the processor has the instructions.
+                unsafe { find::index::<true, false, $wide>(bytes, from, out, &mut [], |block| find::$mask::<false>(block)).0 }
             }
 
             /// See [`super::super::Kernel::index_rows`].
             #[target_feature(enable = $features)]
             pub(in super::super) fn index_rows(bytes: &[u8], out: &mut [u32], ends: &mut [u32]) -> (usize, usize) {
-                super::index::<false, true>(bytes, 0, out, ends, |block| super::$mask::<true>(block))
+                // SAFETY: the processor has the instructions.
+                unsafe { find::index::<false, true, $wide>(bytes, 0, out, ends, |block| find::$mask::<true>(block)) }
             }
 
             /// See [`super::super::Kernel::same`].
@@ -87,116 +92,24 @@ kernel!(
     /// x86-64-v2.
     sse4, "sse4.2,ssse3,popcnt",
     is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("ssse3") && is_x86_feature_detected!("popcnt"),
-    sse_mask, super::same, super::floats, super::times
+    false, sse_mask, super::same, super::floats, super::times
 );
 kernel!(
     /// x86-64-v3.
-    avx2, "avx2,bmi1,bmi2,lzcnt,popcnt",
+    avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt",
     is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
         && is_x86_feature_detected!("popcnt"),
-    avx2_mask, super::same_wide, super::column::floats, super::decimal16x4::times
+    true, avx2_mask, super::same_wide, super::column::floats, super::decimal16x4::times
 );
 
 // What both kernels share is inlined into their `target_feature` functions, and only there do its intrinsics get the
 // instructions that they need. A closure in such a function is compiled without them, and where it is not inlined each of its
 // intrinsics is a call: what is of one kernel has `target_feature` itself, which its closures inherit, or is always inlined
 // into such functions and has no closures with intrinsics.
-
-/// Bits of the bytes of a block that close a list, or with `ROWS` a line, and of those that separate.
-type Masks = (u64, u64);
-
-#[inline(always)]
-fn sse_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
-    let (mut closing, mut commas) = (0, 0);
-    for part in 0..4 {
-        // SAFETY: 16 bytes of the block; SSE2 is part of x86-64.
-        unsafe {
-            let bytes = _mm_loadu_si128(block.as_ptr().add(part * 16).cast());
-            let is = |sign: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(sign as i8));
-            let close = if ROWS { is(b'\n') } else { _mm_or_si128(is(b']'), is(b'}')) };
-            closing |= (_mm_movemask_epi8(close) as u64) << (part * 16);
-            commas |= (_mm_movemask_epi8(is(b',')) as u64) << (part * 16);
-        }
-    }
-    (closing, commas)
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn avx2_mask<const ROWS: bool>(block: &[u8; 64]) -> Masks {
-    let (mut closing, mut commas) = (0, 0);
-    for part in 0..2 {
-        // SAFETY: 32 bytes of the block; the processor has AVX2.
-        unsafe {
-            let bytes = _mm256_loadu_si256(block.as_ptr().add(part * 32).cast());
-            let is = |sign: u8| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(sign as i8));
-            let close = if ROWS { is(b'\n') } else { _mm256_or_si256(is(b']'), is(b'}')) };
-            closing |= u64::from(_mm256_movemask_epi8(close) as u32) << (part * 32);
-            commas |= u64::from(_mm256_movemask_epi8(is(b',')) as u32) << (part * 32);
-        }
-    }
-    (closing, commas)
-}
-
-#[inline(always)]
-fn index<const LIST: bool, const CLOSERS: bool>(
-    bytes: &[u8],
-    from: usize,
-    out: &mut [u32],
-    closers: &mut [u32],
-    masks: impl Fn(&[u8; 64]) -> Masks,
-) -> (usize, usize) {
-    assert!(!CLOSERS || closers.len() >= bytes.len().saturating_sub(from) + 64);
-    assert!(out.len() >= bytes.len().saturating_sub(from) + 64);
-    let (mut found, mut closed) = (0, 0);
-    let mut at = from;
-    while at < bytes.len() {
-        let (closing, commas) = match bytes[at..].first_chunk() {
-            Some(block) => masks(block),
-            None => {
-                let mut block = [0; 64];
-                block[..bytes.len() - at].copy_from_slice(&bytes[at..]);
-                masks(&block)
-            }
-        };
-        let mut bits = closing | commas;
-        if LIST && closing != 0 {
-            bits &= closing ^ (closing - 1); // up to the first that closes
-        }
-        if CLOSERS {
-            let next = closed + closing.count_ones() as usize;
-            let mut left = closing;
-            // Two at a time without asking whether there are as many, as below.
-            while closed < next {
-                for index in &mut closers[closed..closed + 2] {
-                    let before = bits & !left & left.wrapping_sub(1);
-                    *index = found as u32 + before.count_ones();
-                    left &= left.wrapping_sub(1);
-                }
-                closed += 2;
-            }
-            closed = next;
-        }
-        let next = found + bits.count_ones() as usize;
-        // Eight at a time without asking whether there are as many: what is too much is written over.
-        while found < next {
-            for place in &mut out[found..found + 8] {
-                *place = at as u32 + bits.trailing_zeros();
-                bits &= bits.wrapping_sub(1);
-            }
-            found += 8;
-        }
-        found = next;
-        at += 64;
-        if LIST && closing != 0 {
-            break;
-        }
-    }
-    (found, closed)
-}
 
 #[inline(always)]
 fn same(bytes: &[u8], befores: &[u32], skip: u32, literal: &Literal) -> usize {

@@ -99,7 +99,7 @@ pub(super) unsafe fn float(end: *const u8, length: u32) -> Option<f64> {
     unsafe {
         match short(end, length) {
             Some((mantissa, dot)) => Some(mantissa as i64 as f64 / POWERS[dot]),
-            None => decimal::double(end, length, |end, length| twice_sixteen(end, length)),
+            None => decimal::double::<false>(end, length, |end, length| twice_sixteen(end, length)),
         }
     }
 }
