@@ -97,7 +97,7 @@ impl PointsRequest {
         if spec.is_none() {
             check_open_type(&asked.data_type)?;
         }
-        let interval = interval(asked.interval.as_deref())?;
+        let interval = interval(&asked)?;
         let mut extra = asked.extra;
         let normalized = extra.iter().position(|(name, _)| name == "normalizedSymbol");
         let query = PointsQuery {
@@ -305,10 +305,18 @@ fn distinct(names: Vec<String>) -> Vec<String> {
     kept
 }
 
-fn interval(name: Option<&str>) -> Result<&'static Interval, ClientError> {
+fn interval(asked: &PointsQuery) -> Result<&'static Interval, ClientError> {
     let valid = || INTERVALS.map(|row| row.short).join(", ");
-    let Some(name) = name else {
-        return Err(ClientError::invalid(format!("interval is missing; give one of {}", valid())));
+    let Some(name) = asked.interval.as_deref() else {
+        // A call by position without an exchange or a symbol.
+        let exchanges = asked.exchanges.iter().map(|name| ("exchange", name));
+        let mut places = exchanges.chain(asked.raw_symbol.iter().map(|name| ("symbol", name)));
+        let misplaced = places.find(|(_, name)| Interval::find(name).is_some()).map(|(place, name)| {
+            let by_name = Spelling::caller().given("interval", format_args!("{name:?}"));
+            format!("; {name:?} is given as {place}: did you mean {by_name}?")
+        });
+        let misplaced = misplaced.unwrap_or_default();
+        return Err(ClientError::invalid(format!("interval is missing; give one of {}{misplaced}", valid())));
     };
     Interval::find(name).ok_or_else(|| {
         let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));

@@ -37,6 +37,23 @@ def test_token_supply_of_two_coins_has_room_for_every_panel(supply):
     assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
 
 
+def test_legends_of_token_supply_in_a_grid_lie_over_no_line(client):
+    figure, grid = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
+    supply = client.token_supply(coin="BTC", interval="1h", start="2026-01-01", end="2026-01-08")
+    supply.plot(ax=grid[0, 0])
+    figure.canvas.draw()
+    seen = 0
+    for ax in figure.axes:
+        if (legend := ax.get_legend()) is None:
+            continue
+        box = legend.get_window_extent()
+        seen += len(legend.get_texts())
+        for one in ax.get_lines():
+            across, up = ax.transData.transform(one.get_xydata()).T
+            assert up[across <= box.x1].max() < box.y0, [text.get_text() for text in legend.get_texts()]
+    assert seen == 8
+
+
 @pytest.mark.parametrize("size", [(3, 2), (4, 3), (6.4, 4.8), (8, 4), (8, 8)])
 def test_low_axes_show_as_many_panels_of_token_supply_as_are_read_and_say_so(supply, size):
     _, ax = plt.subplots(figsize=size)

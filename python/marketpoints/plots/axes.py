@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from ..common.intervals import BY_NAME
@@ -255,9 +256,17 @@ def line(ax: Any, places: Any, values: Any, **style: Any) -> None:
 def legend_columns(ax: Any, texts: Sequence[str], letter: int, rest: int = 60) -> int:
     """How many columns of a legend fit side by side, 0 where not one does.
 
-    In pixels, at 100 to the inch: a letter's width, and that of the rest of an entry.
+    In pixels, at 100 to the inch: a letter's width, and that of the rest of an entry. Each column is as wide as its
+    longest text.
     """
-    return int(ax.bbox.width * 100 / ax.figure.dpi // (rest + letter * max(map(len, texts))))
+    room = ax.bbox.width * 100 / ax.figure.dpi
+    for across in range(len(texts), 0, -1):
+        each, longer = divmod(len(texts), across)
+        ends = list(accumulate(each + (column < longer) for column in range(across)))
+        columns = [texts[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+        if sum(rest + letter * max(map(len, column)) for column in columns) <= room:
+            return across
+    return 0
 
 
 def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
@@ -276,7 +285,7 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
     for size, letter, row, rest in (("small", 7, 18, 60), ("xx-small", 5, 13, 45)):
         letters = size
         fitting = legend_columns(ax, texts, letter, rest)
-        across = min(max(fitting, 1), len(texts))
+        across = max(fitting, 1)
         # Share of the new height: the old content lies below the legend.
         share = (14 + row * -(-len(texts) // across)) / height
         if share <= 0.5 and fitting:
@@ -286,7 +295,8 @@ def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None)
         return
     scale = ax.yaxis.get_transform()  # of a logarithmic axis, the room is one of decades
     low, high = scale.transform(ax.get_ylim())
-    ax.set_ylim(top=scale.inverted().transform(low + (high - low) / (1 - min(share, 0.5))))
+    share = min(share, 0.65 if share < 1 else 0.5)  # one that fits nowhere needs no more
+    ax.set_ylim(top=scale.inverted().transform(low + (high - low) / (1 - share)))
     ax.legend(
         handles,
         texts,

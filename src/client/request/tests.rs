@@ -34,6 +34,16 @@ fn problem(change: impl Fn(&mut PointsArguments)) -> String {
 }
 
 #[test]
+fn an_interval_in_the_place_of_another_argument_is_named() {
+    let missing = problem(|asked| asked.query.interval = None);
+    assert!(missing.starts_with("interval is missing; give one of 1m, ") && missing.ends_with("1w"), "{missing}");
+    let as_symbol = problem(|asked| (asked.query.interval, asked.query.raw_symbol) = (None, Some("1h".into())));
+    assert_eq!(as_symbol, format!("{missing}; \"1h\" is given as symbol: did you mean interval=\"1h\"?"));
+    let as_exchange = problem(|asked| (asked.query.interval, asked.query.exchanges) = (None, vec!["DAY".into()]));
+    assert_eq!(as_exchange, format!("{missing}; \"DAY\" is given as exchange: did you mean interval=\"DAY\"?"));
+}
+
+#[test]
 fn windows_are_cut_to_bucket_starts_and_to_what_is_closed() {
     assert_eq!(window(candles(), 1e9), (7_200, 14_400));
     assert_eq!(window(PointsArguments { start: Some(7_200.5), ..candles() }, 1e9), (10_800, 14_400));
