@@ -125,6 +125,8 @@ def test_a_row_that_moves_to_the_next_page_comes_once():
         (lambda client: client.positions(), "user_wallet"),
         (lambda client: client.positions("w", ASSET, "0xc"), "both"),
         (lambda client: client.positions("w", int(ASSET)), "asset_id"),
+        (lambda client: client.positions(f"0x{'ab' * 32}"), "user_wallet: .* as condition_id="),
+        (lambda client: client.market_summary(f"0x{'ab' * 32}"), "asset_id: .* as condition_id="),
         (lambda client: client.positions("w", limit=201), "200 rows"),
         (lambda client: client.positions("w", limit=0), "limit"),
         (lambda client: client.positions("w", offset=-1), "offset"),

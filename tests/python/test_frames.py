@@ -391,3 +391,22 @@ def test_a_missing_package_is_named_with_its_remedy(series, monkeypatch, method,
     monkeypatch.setattr(optional, "importlib", type("Without", (), {"import_module": staticmethod(import_module)}))
     with pytest.raises(mp.MissingDependencyError, match=rf"{package}.*pip install 'marketpoints\[{extra}\]'"):
         getattr(series, method)()
+
+
+@pytest.mark.parametrize("method", ["to_pandas", "to_polars", "to_arrow"])
+def test_a_long_frame_says_of_what_type_and_interval_rows_are_where_they_differ(client, method):
+    market, window = ("BINANCE_FUTURES", "BTCUSDT"), {"start": "2025-01-01", "end": "2025-01-01T02:00"}
+    candles, halves = client.candles(*market, "1h", **window), client.candles(*market, "30m", **window)
+    interest = client.open_interest(*market, "1h", **window)
+
+    def told(answer, name):
+        frame = getattr(answer, method)()
+        names = frame.column_names if method == "to_arrow" else list(frame.columns)
+        return (frame[name].to_pylist() if method == "to_arrow" else list(frame[name])) if name in names else None
+
+    assert told(candles + halves, "interval") == ["HOUR"] * 2 + ["THIRTY_MINUTES"] * 4
+    assert told(candles + halves, "type") is None
+    types = ["TRADE_SIDE_AGNOSTIC_AGG"] * 2 + ["OPEN_INTEREST_AGG"] * 2
+    assert told(candles + interest, "type") == types
+    assert told(candles + interest, "interval") is None
+    assert told(candles, "type") is None

@@ -51,6 +51,20 @@ def test_a_time_in_another_unit_is_reported(tmp_path):
     assert "looks like seconds" in messages[0] and "looks like milliseconds" in messages[1]
 
 
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (HEADER + ",price", 'the header has the column "price" twice'),
+        (HEADER.replace("timestamp", "time", 1), 'no column "timestamp", it is "exchange,symbol,time,local_'),
+        (",".join(f'"{name}"' for name in HEADER.split(",")), "(fields of these files are not quoted); needed are"),
+    ],
+)
+def test_a_header_that_is_another_one_is_shown(tmp_path, header, words):
+    dump(tmp_path / "dumps", "BTCUSDT", [trade(1, 100, 1)], header=header)
+    (problem,) = mp.ingest(tmp_path / "dumps", tmp_path / "store").problems
+    assert problem.line == 1 and words in problem.what
+
+
 def test_a_day_that_nanoseconds_cannot_hold_is_no_day(tmp_path):
     for day in ("0001-01-01", "2500-01-01", "2024-12-01"):
         dump(tmp_path / "dumps", "BTCUSDT", [trade(1, 100, 1)], day=day)

@@ -255,6 +255,19 @@ def test_empty_and_small_heatmaps(snapshots, norm, theme):
     Picture(flat(snapshots).plot(ax=axes(), norm=norm, theme=theme))
 
 
+def test_the_mid_price_lies_between_the_blocks_of_best_bid_and_ask():
+    # Levels are the lower edges of blocks of 10: the market is somewhere in 100 to 110, then in 100 to 120.
+    snapshots = [([(100.0, 1.0), (90.0, 1.0)], [(100.0, 2.0)]), ([(100.0, 1.0)], [(110.0, 1.0)])]
+    ax = mp.decode_points(body(heatmap(snapshots))).plot(ax=axes())
+    (line,) = [one for one in ax.get_lines() if one.get_label() == "mid price"]
+    assert line.get_ydata().tolist() == [105.0, 110.0]
+
+
+def test_a_block_is_as_high_as_levels_are_apart_also_in_different_snapshots():
+    ax = flat({0: [(88_790.0, 1.0)], 1: [(88_810.0, 2.0)], 2: [(88_800.0, 2.0)]}).plot(ax=axes())
+    assert ax.get_ylim() == pytest.approx((88_790.0, 88_820.0))
+
+
 def test_a_million_levels():
     rng = np.random.default_rng(1)
     levels = np.column_stack([np.tile(100.0 + np.arange(500), 2_000), rng.lognormal(0, 2, 1_000_000)])

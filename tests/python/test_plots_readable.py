@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import marketpoints as mp
-from support.bodies import START, body, heatmap
+from support.bodies import START, body, candles, heatmap
 from support.pictures import DOWN, UP, Picture, is_colour
 from support.points import HOUR, MARKET, POINTS, WINDOW, decoded, points
 
@@ -35,6 +35,19 @@ def test_token_supply_of_two_coins_has_room_for_every_panel(supply):
     assert picture.figure.get_figheight() == pytest.approx(2 * one.figure.get_figheight())
     labels = [ax.yaxis.label.get_window_extent() for ax in picture.figure.axes]
     assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])]
+
+
+@pytest.mark.parametrize("width", [8, 10, 12])
+def test_a_legend_of_long_names_ends_within_its_axes(width):
+    names = ["OKEX_SWAP ETH-USDT-SWAP", "BINANCE_FUTURES DOGEUSDT", "OKEX_SWAP BTC-USDT-SWAP", "KRAKEN XBT/USD"]
+    rows = [(1.0, 2.0, 1.0, 1.0 + row % 3, 5.0) for row in range(9)]
+    markets = [name.split(" ") for name in [*names, "BINANCE BTCUSDT"]]
+    every = [candles(rows, exchange=exchange, rawSymbol=symbol) for exchange, symbol in markets]
+    ax = plt.subplots(figsize=(width, 4), dpi=100)[1]
+    mp.decode_points(body(*every)).plot(ax=ax, layout="axis")
+    ax.figure.canvas.draw()
+    assert len(ax.get_legend().get_texts()) == len(markets)
+    assert ax.get_legend().get_window_extent().x1 <= ax.get_window_extent().x1
 
 
 def test_legends_of_token_supply_in_a_grid_lie_over_no_line(client):

@@ -287,3 +287,20 @@ def test_market_profiles_without_blocks_show_volume():
     (bars,) = [one for one in ax.collections if type(one) is mpl.collections.PolyCollection]
     lengths = [np.ptp(path.vertices[:, 0]) for path in bars.get_paths()]
     assert lengths == pytest.approx([0.94 * 0.5, 0.94])  # of a day
+
+
+@pytest.mark.parametrize(
+    ("volume", "spelled"),
+    [
+        (0.02, ["0", "0.015", "0.03"]),
+        (0.5, ["0", "0.3", "0.6"]),
+        (30.0, ["0", "20", "40"]),
+        (4e4, ["0", "25k", "50k"]),
+        (2e9, ["0", "1.5B", "3B"]),
+    ],
+)
+def test_volumes_are_spelled_as_traders_spell_them(volume, spelled):
+    answer = mp.decode_points(body(candles([(1.0, 1.0, 1.0, 1.0, volume)] * 5)))
+    below = answer.plot().figure.axes[1]
+    below.figure.canvas.draw()
+    assert [text.get_text() for text in below.get_yticklabels()] == spelled

@@ -1,5 +1,6 @@
 """The methods of the prediction-market analytics (specification, section 4.3): fixed weights, Advanced tier."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -23,6 +24,8 @@ Record = TypeVar("Record")
 #: A check, what it is applied to, and the argument's name.
 Check: TypeAlias = tuple[Callable[[Any, str], Any], Any, str]
 
+#: A market's condition; a wallet has 40 digits, and an outcome token decimal ones (supplement 2 and 4).
+CONDITION = re.compile("0x[0-9a-fA-F]{64}")
 #: The sort orders of the leaderboard (section 4.3).
 ORDERS = _engine.vocabulary()["leaderboard_order"]
 DIRECTIONS = dict(zip(("asc", "desc"), _engine.vocabulary()["sort_direction"], strict=True))
@@ -118,7 +121,7 @@ class AnalyticsMethods(
             InvalidRequest: No wallet is given.
             TierError: The tier does not include it.
         """
-        given = {"userWallet": (text, user_wallet, "user_wallet")}
+        given = {"userWallet": (_no_condition, user_wallet, "user_wallet")}
         answer: ProfileAnswer = self._analytics("trader_profile", given, extra, max_weight, _one(TraderProfile))
         return answer
 
@@ -154,8 +157,8 @@ class AnalyticsMethods(
             PartialError: A page behind the first failed; ``results`` holds the rows of those before it.
         """
         given = {
-            "userWallet": (text, user_wallet, "user_wallet"),
-            "assetId": (text, asset_id, "asset_id"),
+            "userWallet": (_no_condition, user_wallet, "user_wallet"),
+            "assetId": (_no_condition, asset_id, "asset_id"),
             "conditionId": (text, condition_id, "condition_id"),
             "offset": (_offset, offset, "offset"),
         }
@@ -186,7 +189,7 @@ class AnalyticsMethods(
             InvalidRequest: Neither or both are given.
             TierError: The tier does not include it.
         """
-        given = {"assetId": (text, asset_id, "asset_id"), "conditionId": (text, condition_id, "condition_id")}
+        given = {"assetId": (_no_condition, asset_id, "asset_id"), "conditionId": (text, condition_id, "condition_id")}
         answer: SummaryAnswer = self._analytics("market_summary", given, extra, max_weight, _one(MarketSummary))
         return answer
 
@@ -208,7 +211,7 @@ class AnalyticsMethods(
             InvalidRequest: No wallet is given.
             TierError: The tier does not include it.
         """
-        given = {"userWallet": (text, user_wallet, "user_wallet")}
+        given = {"userWallet": (_no_condition, user_wallet, "user_wallet")}
         answer: CategoriesAnswer = self._analytics("user_categories", given, extra, max_weight, _one(UserCategories))
         return answer
 
@@ -255,6 +258,16 @@ def plan_analytics(live: _engine.Client, method: str, arguments: Sequence[Any], 
     """
     answer: Plan = getattr(_Planned(live), method)(*arguments, **named)
     return answer
+
+
+def _no_condition(value: Any, name: str) -> str | None:
+    """A wallet or an outcome token. A condition in the place of either, where it costs as much, answers nothing."""
+    given = text(value, name)
+    if given is not None and CONDITION.fullmatch(given):
+        raise InvalidRequest(
+            f"{name}: {given!r} is the id of a condition; give it to positions or market_summary as condition_id="
+        )
+    return given
 
 
 def _offset(offset: Any, name: str) -> int | None:

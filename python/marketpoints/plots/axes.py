@@ -11,6 +11,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..common.times import DAY_NS, MINUTE_NS, SECOND_NS, iso
 from .colours import DOWN, LINE, QUIET, UP, legend_background
+from .labels import short_amounts
 
 __all__ = [
     "DOWN",
@@ -264,9 +265,14 @@ def legend_columns(ax: Any, texts: Sequence[str], letter: int, rest: int = 60) -
         each, longer = divmod(len(texts), across)
         ends = list(accumulate(each + (column < longer) for column in range(across)))
         columns = [texts[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-        if sum(rest + letter * max(map(len, column)) for column in columns) <= room:
+        if sum(rest + letter * max(map(_letters, column)) for column in columns) <= room:
             return across
     return 0
+
+
+def _letters(text: str) -> float:
+    """The length of a text in small letters."""
+    return len(text) + sum(0.25 if one.isupper() else 0.1 for one in text if one.isupper() or one.isdigit())
 
 
 def legend(ax: Any, note: str | None = None, marks: Sequence[Any] | None = None) -> None:
@@ -389,10 +395,9 @@ def prices(ax: Any, label: str) -> None:
 
 
 def amounts(ax: Any, label: str, ticks: int | None = None) -> None:
-    """Formats an axis of amounts: 1.5k, 20M, 3B; amounts below the base line are positive too."""
+    """Formats an axis of amounts; those below the base line are positive too."""
     ticker = load("matplotlib.ticker")
-    short = ticker.EngFormatter(sep="")
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(abs(value)).replace("G", "B")))
+    ax.yaxis.set_major_formatter(short_amounts())
     if ticks:
         ax.yaxis.set_major_locator(ticker.MaxNLocator(ticks))
     ax.set_ylabel(label)

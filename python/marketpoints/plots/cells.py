@@ -6,7 +6,7 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
 from .palette import numbers
-from .ranges import row_height
+from .ranges import distance, row_height
 
 __all__ = ["add_cells", "gathered", "mass", "outside", "row_height", "step_of"]
 
@@ -80,11 +80,9 @@ def step_of(first: Any, levels: Any, low: float, high: float) -> float:
     """Height of a price block: the levels' distance, or a multiple of it for a reasonable number of rows."""
     import numpy as np
 
-    gaps = np.diff(first) if len(first) > 1 else np.diff(np.unique(levels))
+    gaps = np.diff(first)
     gaps = gaps[gaps > 0]
-    if not gaps.size:  # a single price
-        return max(abs(low) * 1e-4, 1e-12)
-    finest = float(gaps.min())
+    finest = float(gaps.min()) if gaps.size else distance(levels)
     return finest * max(1, math.ceil((high - low) / finest / ROWS))
 
 

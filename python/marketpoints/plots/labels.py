@@ -8,6 +8,7 @@ from typing import Any
 from .. import _engine
 from ..common import data_types
 from ..common.intervals import BY_NAME, DAY, HOUR, MINUTE, WEEK
+from ..common.optional import load
 from ..common.protocols import Drawable
 from ..identity import SeriesId, of_sum
 from ..printable import printable
@@ -26,6 +27,7 @@ __all__ = [
     "price_label",
     "shared",
     "short",
+    "short_amounts",
     "title",
     "volume_per",
 ]
@@ -162,3 +164,15 @@ def short(value: float) -> str:
         if size >= 0.9995 * unit:
             return f"{value / unit:.1f}{text}" if size < 9.95 * unit else f"{value / unit:.0f}{text}"
     return f"{value:.0f}" if size >= 9.95 or size == 0 else f"{value:.1f}" if size >= 0.95 else f"{value:.2g}"
+
+
+def short_amounts(*, signed: bool = False) -> Any:
+    """A formatter of amounts: 1.5k, 20M, 3B, and 0.025, for which traders write no 25m."""
+    ticker = load("matplotlib.ticker")
+    short = ticker.EngFormatter(sep="")
+
+    def spelled(value: float, _: object) -> str:
+        shown = value if signed else abs(value)
+        return f"{shown:.6g}" if abs(shown) < 1 else short(shown).replace("G", "B")
+
+    return ticker.FuncFormatter(spelled)

@@ -11,6 +11,7 @@ from .bars import column_of
 from .candles import OHLC, is_candles
 from .colours import LINE, SIDES, is_dark
 from .labels import amount_unit, plain, short
+from .ranges import block_height
 
 __all__ = ["bubbles", "candles_over", "has_prices"]
 
@@ -111,12 +112,16 @@ def prices_at(moments: Any, base: Sequence[Drawable], over: Sequence[Drawable], 
 
 
 def middles(shown: Any) -> Any:
-    """Middle between best bid and best ask of every snapshot, NaN where it has not both."""
+    """Middle between the blocks of best bid and best ask of every snapshot, NaN where it has not both.
+
+    Levels are the lower edges of their blocks.
+    """
     import numpy as np
 
     offsets, split, levels = shown.offsets, shown.split, shown.prices
     first_ask = offsets[:-1] + split
     known = (split > 0) & (first_ask < offsets[1:])
     found = np.full(len(split), np.nan)
-    found[known] = (levels[first_ask[known] - 1] + levels[first_ask[known]]) / 2
+    edges = levels[first_ask[known] - 1] + levels[first_ask[known]]
+    found[known] = (edges + block_height(shown)) / 2
     return found

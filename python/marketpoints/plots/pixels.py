@@ -1,6 +1,5 @@
 """Levels by time and price, made into pixels by the engine. Needs no matplotlib."""
 
-import math
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from ..common.protocols import DrawableLevels
 from ..common.times import SECOND_NS, Time, from_seconds, iso, to_unix
 from ..errors import InvalidRequest
 from .axes import moments
-from .ranges import price_range
+from .ranges import block_height, price_range
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +63,7 @@ class Pixels:
         if side != "both" and len(shown) and not (split >= 0).any():
             raise InvalidRequest(f"side: {side!r} is not known in this answer; use side='both'")
         if step is None:
-            gap = _engine.level_extent(offsets, levels)[2]
-            step = gap if math.isfinite(gap) else _only(levels)
+            step = block_height(shown)
         else:
             step = _height(step)
             offsets, levels, split = _engine.regroup(offsets, levels, step, split=split, side=side)
@@ -209,8 +207,3 @@ def _height(step: Any) -> float:
         return float(step)
     except (TypeError, ValueError):
         raise InvalidRequest(f"step: {step!r} is not a number; give the height of a row in prices") from None
-
-
-def _only(levels: Any) -> float:
-    """Height of a level if no row has two: any will do."""
-    return max(abs(float(levels[0, 0])) * 1e-4, 1e-12) if len(levels) else 1.0

@@ -12,7 +12,8 @@ from . import bars
 from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
 from .cells import add_cells, gathered, mass, outside, row_height, step_of
 from .colours import DOWN, POINT, QUIET, UP
-from .labels import amount_unit, identity_of, label, price_label, title, volume_per
+from .labels import amount_unit, identity_of, label, price_label, short_amounts, title, volume_per
+from .ranges import distance
 
 __all__ = ["KINDS", "ProfileKind", "aside", "profile"]
 
@@ -225,7 +226,7 @@ def _footprint(ax: Any, grid: Grid, low: float, high: float, unit: str | None, r
     below.axhline(0, color=QUIET, linewidth=0.6)
     amounts(below, label("delta", unit))
     ticker = load("matplotlib.ticker")
-    below.yaxis.set_major_formatter(ticker.EngFormatter(sep=""))
+    below.yaxis.set_major_formatter(short_amounts(signed=True))
     below.yaxis.set_major_locator(ticker.MaxNLocator(2, prune="upper"))
     patch = load("matplotlib.patches").Patch
     marks = [
@@ -265,7 +266,7 @@ def _whole(ax: Any, grid: Grid, unit: str | None) -> Any:
     ax.set_xlim(0, 1.05 * max(float(total.max(initial=0.0)), 1e-300))
     _limits(ax, grid, float(bottom.min()), float(bottom.max()))
     legend(ax)
-    ax.xaxis.set_major_formatter(load("matplotlib.ticker").EngFormatter(sep=""))
+    ax.xaxis.set_major_formatter(short_amounts())
     ax.set_xlabel(label("volume", unit))
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -297,8 +298,8 @@ def aside(ax: Any, shown: DrawableProfile) -> None:
     if not len(shown) or not len(shown.prices):
         return
     gaps = np.diff(shown.snapshot(0)[:, 0])
-    gaps = gaps[gaps > 0] if len(gaps) else np.diff(np.unique(shown.prices))
-    step = float(gaps[gaps > 0].min()) if (gaps > 0).any() else max(1e-12, abs(float(shown.prices[0])) * 1e-4)
+    gaps = gaps[gaps > 0]
+    step = float(gaps.min()) if gaps.size else distance(shown.prices)
     starts, ends = spans(shown)
     levels = {"prices": shown.prices, "buys": shown.buys, "sells": shown.sells}
     picture = SideProfile(starts, ends, shown.offsets, **levels, step=step)

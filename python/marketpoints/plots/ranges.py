@@ -3,12 +3,32 @@
 import math
 from typing import Any
 
+from .. import _engine
+from ..common.protocols import DrawableLevels
 from ..errors import InvalidRequest
 
-__all__ = ["price_range", "row_height"]
+__all__ = ["block_height", "distance", "price_range", "row_height"]
 
 #: Rows that one can ask for: memory grows with them.
 MOST_ROWS = 10_000
+
+
+def block_height(shown: DrawableLevels) -> float:
+    """The height of a price block: the smallest distance of two levels of a row; where no row has two, of any."""
+    gap = _engine.level_extent(shown.offsets, shown.levels)[2]
+    return gap if math.isfinite(gap) else distance(shown.levels[:, 0])
+
+
+def distance(prices: Any) -> float:
+    """The smallest distance of two prices, in whichever rows they are; of a single price, a height that shows it."""
+    import numpy as np
+
+    if not len(prices):
+        return 1.0
+    largest = float(np.abs(prices).max())
+    apart = np.diff(np.unique(prices))
+    apart = apart[apart > 1e-9 * largest]  # less is how sums of doubles differ
+    return float(apart.min()) if apart.size else max(1e-4 * largest, 1e-12)
 
 
 def row_height(step: float | None, low: float, high: float) -> float | None:

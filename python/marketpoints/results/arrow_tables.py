@@ -39,6 +39,8 @@ Described: TypeAlias = tuple[str, str, Any]
 SIDES = ("bid", "ask")
 # Columns that identify the series of a long frame: name in the frame, field of the identity. ``unit`` may follow.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
+# Those that are there only where series differ in them: their columns may have the same names.
+DIFFERENT = {"type": "type", "interval": "interval"}
 # Most labels that are written as codes; with more, polars gets texts and casts them itself.
 MOST_CODED = 256
 
@@ -165,7 +167,7 @@ def unit_of(series: FrameSource) -> str | None:
 
 def label_of(series: FrameSource, name: str) -> str | None:
     """A series' value in a column that identifies it."""
-    return unit_of(series) if name == "unit" else getattr(series.id, LABELS[name])
+    return unit_of(series) if name == "unit" else getattr(series.id, (LABELS | DIFFERENT)[name])
 
 
 def choices_of(every: Sequence[FrameSource], flats: Sequence[Flat]) -> dict[str, list[str]]:
@@ -173,10 +175,10 @@ def choices_of(every: Sequence[FrameSource], flats: Sequence[Flat]) -> dict[str,
     choices: dict[str, list[str]] = {}
     columns = {name for _, own in flats for name in own}
     by_symbol = all(one.id.raw_symbol is not None for one in every)
-    for name in (*LABELS, "unit"):
+    for name in (*LABELS, *DIFFERENT, "unit"):
         found = dict.fromkeys(label for one in every if (label := label_of(one, name)) is not None)
-        # A coin is redundant if all have a symbol, and a unit if it is the same for all.
-        is_redundant = (name == "coin" and by_symbol) or (name == "unit" and len(found) < 2)
+        # A coin is redundant if all have a symbol, and type, interval and unit if they are the same for all.
+        is_redundant = (name == "coin" and by_symbol) or (name not in LABELS and len(found) < 2)
         if found and name not in columns and not is_redundant:
             choices[name] = list(found)
     return choices

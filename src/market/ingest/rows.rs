@@ -122,6 +122,19 @@ impl RowBlock<'_> {
     }
 }
 
+/// Most bytes of a header, and names of columns, that a message has.
+const SHOWN: (usize, usize) = (120, 8);
+
+/// What is wrong with a header that lacks a column.
+fn without_column(header: &[u8], name: &str, wanted: &[&str]) -> String {
+    let (bytes, columns) = SHOWN;
+    let there = String::from_utf8_lossy(&header[..header.len().min(bytes)]);
+    let quoted = if header.contains(&b'"') { " (fields of these files are not quoted)" } else { "" };
+    let more = if wanted.len() > columns { " and so on" } else { "" };
+    let needed = wanted[..wanted.len().min(columns)].join(", ");
+    format!("the header has no column {name:?}, it is {there:?}{quoted}; needed are {needed}{more}")
+}
+
 impl DumpRows {
     /// Opens the file of a day, gzip by its name, and finds the wanted columns in its header.
     pub(in crate::market) fn open(path: &Path, day: UnixDay, wanted: &[&str]) -> Result<Self, BrokenFile> {
@@ -130,15 +143,17 @@ impl DumpRows {
         let header = lines.next_line().map_err(|error| broken(1, error.to_string()))?;
         let header = header.map(|line| &line.block[line.begin..line.end]).unwrap_or_default();
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(header);
-        let header: Vec<&[u8]> = header.split(|byte| *byte == b',').collect();
+        let names: Vec<&[u8]> = header.split(|byte| *byte == b',').collect();
         let place = |name: &&str| {
-            let found = header.iter().position(|column| *column == name.as_bytes());
-            found.ok_or_else(|| {
-                broken(1, format!("the header has no column {name:?}; needed are {}", wanted.join(", ")))
-            })
+            let mut found = (0..names.len()).filter(|place| names[*place] == name.as_bytes());
+            match (found.next(), found.next()) {
+                (Some(place), None) => Ok(place),
+                (Some(_), Some(_)) => Err(broken(1, format!("the header has the column {name:?} twice"))),
+                (None, _) => Err(broken(1, without_column(header, name, wanted))),
+            }
         };
         let columns = wanted.iter().map(place).collect::<Result<_, _>>()?;
-        let width = header.len();
+        let width = names.len();
         // Dumps are split by the time of arrival, so a row may be of the day before or after, and of no other.
         let times = (day.0 - 1) * DAY..(day.0 + 2) * DAY;
         Ok(Self { lines, layout: RowLayout { columns, width, times } })

@@ -1,6 +1,5 @@
 """Coarser heatmaps made of finer ones: of each price the largest volume in a longer bucket."""
 
-import math
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from ... import _engine
 from ...common.times import DAY_NS, SECOND_NS
 from ...plots.axes import moments
 from ...plots.overlays import middles
+from ...plots.ranges import block_height
 from .files import INTERVALS, ROW, Month, building, write, writing
 
 if TYPE_CHECKING:
@@ -97,10 +97,7 @@ def step_of(shown: Any, asked: float | None) -> float:
     """The height of a level: that asked for, else the least distance of two; more where prices would be too many."""
     import numpy as np
 
-    gap = asked or _engine.level_extent(shown.offsets, shown.levels)[2]
-    if not math.isfinite(gap):
-        return max(abs(float(shown.prices[0])) * 1e-4, 1e-12) if len(shown.prices) else 1.0
-    step = float(gap)
+    step = float(asked or block_height(shown))
     while len(np.unique(np.floor(shown.prices / (step * TILE)))) > MOST_TILES:
         step *= 2
     return step

@@ -36,6 +36,8 @@ pub(super) fn supported() -> bool {
         && is_x86_feature_detected!("avx512vbmi2")
         && is_x86_feature_detected!("avx512bitalg")
         && is_x86_feature_detected!("avx512vpopcntdq")
+        // A few numbers are read by the kernel of AVX2.
+        && super::x86::avx2::supported()
         && is_x86_feature_detected!("bmi1")
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("lzcnt")
