@@ -65,6 +65,19 @@ def test_a_header_that_is_another_one_is_shown(tmp_path, header, words):
     assert problem.line == 1 and words in problem.what
 
 
+def test_an_exchange_that_clients_take_for_a_mistake_is_not_ingested(tmp_path):
+    for exchange in ("bybit", "BYBITX", "MYVENUE"):
+        path = tmp_path / "dumps" / "trades" / exchange / "BTCUSDT" / "2024-12-01.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{HEADER}\n{trade(1, 100, 1)}\n")
+    report = mp.ingest(tmp_path / "dumps", tmp_path / "store")
+    assert report.files == 1
+    assert [problem.file.rpartition("/")[2] for problem in report.problems] == ["BYBITX", "bybit"]
+    assert all("did you mean BYBIT? Rename it" in problem.what for problem in report.problems)
+    with mp.LocalService(tmp_path / "store", now="2024-12-02") as service, service.client("unlimited") as client:
+        assert client.exchanges() == ["MYVENUE"]
+
+
 def test_a_day_that_nanoseconds_cannot_hold_is_no_day(tmp_path):
     for day in ("0001-01-01", "2500-01-01", "2024-12-01"):
         dump(tmp_path / "dumps", "BTCUSDT", [trade(1, 100, 1)], day=day)

@@ -93,7 +93,7 @@ def test_a_heatmap_shows_its_levels():
     # Two pixels for six prices: the largest of three.
     assert np.nan_to_num(picture.raster(3, 2)).T.tolist() == [[2, 4], [0, 5], [7, 8]]
     (mid,) = ax.lines
-    assert mid.get_ydata()[[0, 2]].tolist() == [99.5, 98.0]
+    assert mid.get_ydata()[[0, 2]].tolist() == [100.0, 98.5]  # levels are the lower edges of blocks of 1
     assert np.isnan(mid.get_ydata()[1])
 
 

@@ -306,7 +306,7 @@ def test_a_lone_value_is_seen(kind):
 def test_a_lone_mid_price_is_seen_and_in_the_legend():
     ax = book(5.0).plot()
     picture = Picture(ax)
-    middle = picture.within(ax, START + 20, START + 40, 99.4, 99.6)
+    middle = picture.within(ax, START + 20, START + 40, 99.9, 100.1)
     assert (middle.min(axis=2) > 200).sum() >= 9
     assert ax.get_legend().legend_handles[0].get_marker() == "o"
 

@@ -175,7 +175,9 @@ def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015, room: float
     ticker = load("matplotlib.ticker")
     bar = ax.figure.colorbar(picture, ax=ax, pad=pad, fraction=room, aspect=30, extend="both")
     bar.set_label(text)
-    most = max(2, min(8, int(ax.bbox.height / ax.figure.dpi / 0.36)))
+    # In narrow axes the bar is thin, and therefore low.
+    inches = min(ax.bbox.height, 0.8 * ax.bbox.width) / ax.figure.dpi
+    most = max(2, min(8, int(inches / 0.36)))
     bar.set_ticks(tick_values(picture.norm, most))
     bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())

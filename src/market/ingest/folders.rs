@@ -8,6 +8,7 @@ use super::task::{IngestRules, IngestTask};
 use crate::clock::UnixDay;
 use crate::market::query::error::MarketError;
 use crate::market::store::layout::{parse_date, unfit};
+use crate::protocol::exchange::near_miss;
 
 /// A file to read.
 pub(in crate::market) enum DumpFile {
@@ -46,6 +47,11 @@ const NO_FOLDER: &str = "a file where a folder belongs (KIND/EXCHANGE/SYMBOL/DAY
 pub(in crate::market) fn days(kind: &Path, report: &mut IngestReport) -> Vec<(PathBuf, DumpFile)> {
     let mut files = Vec::new();
     for (exchange, folder) in folders(kind, report) {
+        // Nobody could ask for it: clients take the name for a mistake.
+        if let Some(meant) = near_miss(&exchange) {
+            report.problem(&folder, 0, format!("no exchange has this name; did you mean {meant}? Rename it"));
+            continue;
+        }
         for (symbol, folder) in folders(&folder, report) {
             let mut last_day = None;
             for file in listed(&folder, report) {
