@@ -172,7 +172,7 @@ def short_amounts(*, signed: bool = False) -> Any:
     short = ticker.EngFormatter(sep="")
 
     def spelled(value: float, _: object) -> str:
-        shown = value if signed else abs(value)
+        shown = value + 0.0 if signed else abs(value)  # no -0
         return f"{shown:.6g}" if abs(shown) < 1 else short(shown).replace("G", "B")
 
     return ticker.FuncFormatter(spelled)

@@ -127,8 +127,8 @@ impl Scale {
     pub(super) const NONE: Self = Self { least: u64::MAX, exponent: i32::MAX, negative: false };
 
     /// The double nearest to digits, of which `lower` are the last sixteen and `upper` those before them, with sign and exponent;
-    /// `None` for another grammar and for what is too large to be read here. `FUSED`:
-    /// rounded with fused multiplications, where the processor has them.
+    /// `None` for another grammar and for what is too large to be read here. `FUSED`: by fused multiplications, for which the
+    /// caller is compiled.
     #[inline(always)]
     pub(super) fn double<const FUSED: bool>(self, upper: u64, lower: u64) -> Option<f64> {
         let mantissa = upper.wrapping_mul(10_000_000_000_000_000).wrapping_add(lower);
