@@ -38,7 +38,7 @@ const fn parts(rest: bool) -> [f64; USUAL_COUNT] {
         let mantissa = ((UPPER[index] as u128) << 64) | LOWER[index] as u128;
         let nearest = (mantissa + (1 << 74)) >> 75;
         // floor(power × log2(10)), as `eisel_lemire` has it, is the exponent of the top one of 128 bits.
-        let unit = (217_706 * power >> 16) - 127;
+        let unit = ((217_706 * power) >> 16) - 127;
         table[count] = if rest {
             (mantissa as i128).wrapping_sub((nearest << 75) as i128) as f64 * two_to(unit)
         } else {
