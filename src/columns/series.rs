@@ -97,30 +97,18 @@ impl Series {
 }
 
 fn vanished(fields: &[Field], columns: &[(ColumnName, Column)]) -> Vec<&'static str> {
-    let has_unknown = !are_known(fields, columns);
+    let known = |name: &str| fields.iter().any(|field| field.column == name);
+    let has_unknown = columns.iter().any(|(name, _)| !known(name));
     let mut found = Vec::new();
     for field in fields {
-        let column = || columns.iter().find(|(name, _)| name == field.column).map(|(_, column)| column);
-        match field.kind {
-            FieldKind::Price if has_unknown => {
-                let Some(Column::Float(values)) = column() else { continue };
-                let zero = !values.is_empty() && values.iter().all(|value| *value == 0.0);
-                found.extend(zero.then_some(field.column));
+        let column = columns.iter().find(|(name, _)| name == field.column).map(|(_, column)| column);
+        match (field.kind, column) {
+            (FieldKind::Price, Some(Column::Float(values))) if has_unknown && !values.is_empty() => {
+                found.extend(values.iter().all(|value| *value == 0.0).then_some(field.column));
             }
-            FieldKind::Rows(inner) => {
-                let Some(Column::Rows(rows)) = column() else { continue };
-                found.extend(vanished(inner, &rows.columns));
-            }
+            (FieldKind::Rows(inner), Some(Column::Rows(rows))) => found.extend(vanished(inner, &rows.columns)),
             _ => {}
         }
     }
     found
-}
-
-/// Whether a table has all of these columns. Mostly they are in its order: comparisons of each with each would be a part of what
-/// a small answer takes.
-fn are_known(fields: &[Field], columns: &[(ColumnName, Column)]) -> bool {
-    let mut rest = fields.iter();
-    columns.iter().all(|(name, _)| rest.any(|field| field.column == name))
-        || columns.iter().all(|(name, _)| fields.iter().any(|field| field.column == name))
 }

@@ -394,10 +394,10 @@ def prices(ax: Any, label: str) -> None:
     ax.set_ylabel(label)
 
 
-def amounts(ax: Any, label: str, ticks: int | None = None) -> None:
-    """Formats an axis of amounts; those below the base line are positive too."""
+def amounts(ax: Any, label: str, ticks: int | None = None, *, signed: bool = False) -> None:
+    """Formats an axis of amounts; those below the base line are positive too, unless ``signed``."""
     ticker = load("matplotlib.ticker")
-    ax.yaxis.set_major_formatter(short_amounts())
+    ax.yaxis.set_major_formatter(short_amounts(signed=signed))
     if ticks:
         ax.yaxis.set_major_locator(ticker.MaxNLocator(ticks))
     ax.set_ylabel(label)

@@ -6,7 +6,7 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
 from .palette import numbers
-from .ranges import distance, row_height
+from .ranges import finest, row_height
 
 __all__ = ["add_cells", "gathered", "mass", "outside", "row_height", "step_of"]
 
@@ -78,12 +78,8 @@ def outside(levels: Any, window: tuple[float, float] | None, height: float) -> s
 
 def step_of(first: Any, levels: Any, low: float, high: float) -> float:
     """Height of a price block: the levels' distance, or a multiple of it for a reasonable number of rows."""
-    import numpy as np
-
-    gaps = np.diff(first)
-    gaps = gaps[gaps > 0]
-    finest = float(gaps.min()) if gaps.size else distance(levels)
-    return finest * max(1, math.ceil((high - low) / finest / ROWS))
+    step = finest(first, levels)
+    return step * max(1, math.ceil((high - low) / step / ROWS))
 
 
 def mass(levels: Any, volumes: Any) -> tuple[float, float]:

@@ -49,7 +49,8 @@ def heatmap(
     if len(shown) == 0 or len(shown.levels) == 0:
         return _without_levels(ax, shown, over, happened)
     asked = price_range(window)
-    low, high = asked or _around_market(shown)
+    mid = middles(shown)
+    low, high = asked or _around_market(shown, mid)
     row_height(step, low, high)
     planes = _planes(shown, step, colours, sides)
     if nothing := outside(shown.prices, asked, planes[0][0].step):
@@ -60,7 +61,7 @@ def heatmap(
     text = label(volume_per(quantity, shown.id) if is_sum else quantity, unit)
     _image(ax, planes, "stack" if is_sum else "max", unit, norm, text)
     starts, ends = spans(shown)
-    _line(ax, starts, ends, middles(shown), colours)
+    _line(ax, starts, ends, mid, colours)
     show_span(ax, starts[0], ends[-1])
     if is_sum:
         show_asked(ax, shown)
@@ -183,12 +184,11 @@ def _legend(ax: Any, colours: palette.Theme) -> None:
     frame.set_alpha(0.4)
 
 
-def _around_market(shown: DrawableLevels) -> tuple[float, float]:
+def _around_market(shown: DrawableLevels, mid: Any) -> tuple[float, float]:
     """The prices worth showing: what the market crossed and as much again, or where nearly all the volume is."""
     import numpy as np
 
-    levels, found = shown.prices, middles(shown)
-    found = found[np.isfinite(found)]
+    levels, found = shown.prices, mid[np.isfinite(mid)]
     if not found.size:
         return mass(levels, shown.volumes)
     low, high = found.min(), found.max()

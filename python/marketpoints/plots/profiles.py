@@ -13,7 +13,7 @@ from .axes import amounts, blank, legend, make, panels, prices, show_span, spans
 from .cells import add_cells, gathered, mass, outside, row_height, step_of
 from .colours import DOWN, POINT, QUIET, UP
 from .labels import amount_unit, identity_of, label, price_label, short_amounts, title, volume_per
-from .ranges import distance
+from .ranges import finest
 
 __all__ = ["KINDS", "ProfileKind", "aside", "profile"]
 
@@ -90,14 +90,14 @@ def profile(
     everything = float(shown.prices.min()), float(shown.prices.max())
     low, high = window or (everything if kind in ("footprint", "total") else mass(shown.prices, volumes))
     starts, ends = spans(shown)
-    finest = step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
+    natural = step_of(shown.snapshot(0)[:, 0], shown.prices, low, high)
     whole = float((ends[-1] - starts[0]) / np.median(ends - starts))
     wide = ax.bbox.width * 100 / ax.figure.dpi / whole
     if kind is None:
         kind = "bars" if wide >= SHAPED else "cells"
     elif kind in ("bars", "footprint") and wide < FOOT:  # bars could not be distinguished
         kind = "cells"
-    height = row_height(step, low, high) or (_rows_of(ax, finest, low, high, wide) if kind == "footprint" else finest)
+    height = row_height(step, low, high) or (_rows_of(ax, natural, low, high, wide) if kind == "footprint" else natural)
     if nothing := outside(shown.prices, window, height):
         return blank(ax, nothing)
     base, row, bucket, buys = gathered(shown, np.nan_to_num(shown.buys), height, low, high)
@@ -224,9 +224,8 @@ def _footprint(ax: Any, grid: Grid, low: float, high: float, unit: str | None, r
     below.set_ylim(low_delta, high_delta + 0.45 * (high_delta - low_delta))  # the numbers stand above the bars
     below.add_collection(FootprintNumbers(grid.starts, grid.ends, delta, 0.86), autolim=False)
     below.axhline(0, color=QUIET, linewidth=0.6)
-    amounts(below, label("delta", unit))
+    amounts(below, label("delta", unit), signed=True)
     ticker = load("matplotlib.ticker")
-    below.yaxis.set_major_formatter(short_amounts(signed=True))
     below.yaxis.set_major_locator(ticker.MaxNLocator(2, prune="upper"))
     patch = load("matplotlib.patches").Patch
     marks = [
@@ -291,15 +290,11 @@ def value_area(total: Any) -> tuple[int, int]:
 
 def aside(ax: Any, shown: DrawableProfile) -> None:
     """Adds the profile of the visible part at the axes' right edge."""
-    import numpy as np
-
     from .ladders import SideProfile
 
     if not len(shown) or not len(shown.prices):
         return
-    gaps = np.diff(shown.snapshot(0)[:, 0])
-    gaps = gaps[gaps > 0]
-    step = float(gaps.min()) if gaps.size else distance(shown.prices)
+    step = finest(shown.snapshot(0)[:, 0], shown.prices)
     starts, ends = spans(shown)
     levels = {"prices": shown.prices, "buys": shown.buys, "sells": shown.sells}
     picture = SideProfile(starts, ends, shown.offsets, **levels, step=step)

@@ -7,7 +7,7 @@ from .. import _engine
 from ..common.protocols import DrawableLevels
 from ..errors import InvalidRequest
 
-__all__ = ["block_height", "distance", "price_range", "row_height"]
+__all__ = ["block_height", "finest", "price_range", "row_height"]
 
 #: Rows that one can ask for: memory grows with them.
 MOST_ROWS = 10_000
@@ -17,6 +17,15 @@ def block_height(shown: DrawableLevels) -> float:
     """The height of a price block: the smallest distance of two levels of a row; where no row has two, of any."""
     gap = _engine.level_extent(shown.offsets, shown.levels)[2]
     return gap if math.isfinite(gap) else distance(shown.levels[:, 0])
+
+
+def finest(first: Any, prices: Any) -> float:
+    """The smallest distance of two prices of the first row; where it has no two, of any."""
+    import numpy as np
+
+    gaps = np.diff(first)
+    gaps = gaps[gaps > 0]
+    return float(gaps.min()) if gaps.size else distance(prices)
 
 
 def distance(prices: Any) -> float:

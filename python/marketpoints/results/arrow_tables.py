@@ -40,7 +40,7 @@ SIDES = ("bid", "ask")
 # Columns that identify the series of a long frame: name in the frame, field of the identity. ``unit`` may follow.
 LABELS = {"side": "side", "exchange": "exchange", "symbol": "raw_symbol", "coin": "coin", "tenor": "tenor"}
 # Those that are there only where series differ in them: their columns may have the same names.
-DIFFERENT = {"type": "type", "interval": "interval"}
+DIFFERENT = ("type", "interval")
 # Most labels that are written as codes; with more, polars gets texts and casts them itself.
 MOST_CODED = 256
 
@@ -167,7 +167,7 @@ def unit_of(series: FrameSource) -> str | None:
 
 def label_of(series: FrameSource, name: str) -> str | None:
     """A series' value in a column that identifies it."""
-    return unit_of(series) if name == "unit" else getattr(series.id, (LABELS | DIFFERENT)[name])
+    return unit_of(series) if name == "unit" else getattr(series.id, LABELS.get(name, name))
 
 
 def choices_of(every: Sequence[FrameSource], flats: Sequence[Flat]) -> dict[str, list[str]]:
