@@ -5,11 +5,15 @@ Errors are raised as the classes of :mod:`marketpoints.errors`.
 
 import builtins
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, SupportsIndex, TypeAlias, final, overload
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Self, disjoint_base
+
+from .identity import ProvenanceParts, Window
+from .results.series import Series
 
 __all__ = [
     "Archive",
@@ -28,6 +32,8 @@ __all__ = [
     "Plan",
     "PlannedRequest",
     "Query",
+    "SeriesBase",
+    "SeriesSetBase",
     "__version__",
     "analytics_endpoints",
     "attribute_name",
@@ -163,6 +169,73 @@ class Columns:
         IndexError where there are no such rows.
         """
     def __len__(self) -> int: ...
+
+@disjoint_base
+class SeriesBase:
+    """The base of every series: its columns, what was asked for, and the window of a range of rows."""
+
+    def __new__(cls, columns: Columns, asked: ProvenanceParts, part: Window | None = None) -> Self: ...
+    @property
+    def _columns(self) -> Columns: ...
+    @property
+    def _asked(self) -> ProvenanceParts: ...
+    @property
+    def _part(self) -> Window | None: ...
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Column names in the wire's order, in snake_case, without the timestamp."""
+    @property
+    def timestamps(self) -> npt.NDArray[np.datetime64]:
+        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only."""
+    def __len__(self) -> int:
+        """Number of rows."""
+    @overload
+    def __getitem__(self, name: str, /) -> Any:
+        """A column by name.
+
+        Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only. Texts are an object
+        array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
+
+        Raises:
+            KeyError: There is no such column; the message lists those that are.
+        """
+    @overload
+    def __getitem__(self, rows: slice, /) -> Self:
+        """A range of rows: ``series[10:20]``, a series of the same kind over the same memory.
+
+        Raises:
+            InvalidRequest: It has a step: rows would be missing in between, or not ascend.
+        """
+
+@disjoint_base
+class SeriesSetBase:
+    """The base of every set of series: the series, why they may have no rows, and the weight of the call."""
+
+    def __new__(cls, series: Iterable[Series], why_empty: str | None = None, weight: int | None = None) -> Self: ...
+    @property
+    def _items(self) -> tuple[Series, ...]: ...
+    @property
+    def _why_empty(self) -> str | None: ...
+    @property
+    def _weight(self) -> int | None: ...
+    @overload
+    def __getitem__(self, index: str, /) -> Any:
+        """A column of the only series by name."""
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> Series:
+        """A series by position.
+
+        Raises:
+            IndexError: There is no series at this position.
+        """
+    @overload
+    def __getitem__(self, index: slice, /) -> Self:
+        """Several series by slice. Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
+
+        Raises:
+            SelectionError: A slice of a set of one series reaches beyond it, or one of several begins beyond them, as
+                one that is meant for rows.
+        """
 
 @final
 class Query:

@@ -130,6 +130,25 @@ impl Columns {
         Ok(Self { id, rows, timestamps, arrays, layout, others })
     }
 
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.rows
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        self.layout.get()
+    }
+
+    pub(super) fn timestamps(&self) -> &Py<PyAny> {
+        &self.timestamps
+    }
+
+    /// A column that is one array; `None` for what is no name of one.
+    pub(super) fn array<'py>(&self, name: &Bound<'py, PyAny>) -> Option<PyResult<Bound<'py, PyAny>>> {
+        let place = self.layout.get().place(name)?;
+        Some(self.arrays.bind(name.py()).get_item(place))
+    }
+
     /// Converts series to Python.
     pub(super) fn hand_over(py: Python<'_>, series: Vec<Series>) -> PyResult<Vec<Py<Self>>> {
         load_numpy(py)?;
@@ -296,12 +315,9 @@ impl Columns {
         Ok(extra)
     }
 
-    /// A column that is one array. To look it up in Python would take several steps that take as long as this each.
+    /// A column that is one array.
     fn __getitem__<'py>(&self, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match self.layout.get().place(name) {
-            Some(place) => self.arrays.bind(name.py()).get_item(place),
-            None => Err(PyKeyError::new_err(name.clone().unbind())),
-        }
+        self.array(name).unwrap_or_else(|| Err(PyKeyError::new_err(name.clone().unbind())))
     }
 
     fn kind(&self, name: &str) -> PyResult<&'static str> {
@@ -367,6 +383,6 @@ impl Columns {
     }
 
     fn __len__(&self) -> usize {
-        self.rows
+        self.len()
     }
 }

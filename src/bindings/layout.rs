@@ -89,6 +89,11 @@ impl Layout {
         &self.shape
     }
 
+    /// The names of the columns.
+    pub(super) fn names(&self) -> &Py<PyTuple> {
+        &self.names
+    }
+
     /// Where the array of a column stands among those of its series; `None` for what is no name of one.
     pub(super) fn place(&self, name: &Bound<'_, PyAny>) -> Option<usize> {
         // A name in a program's text, or one of `names`, is the same object.

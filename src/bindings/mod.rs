@@ -26,6 +26,7 @@ mod query;
 mod raster;
 mod records;
 mod runtime;
+mod series_base;
 mod service;
 mod stream;
 mod times;
@@ -71,6 +72,8 @@ mod _engine {
     use super::raster::{PackedLevels, level_extent, raster, regroup, volume_quantiles};
     #[pymodule_export]
     use super::records::attribute_name;
+    #[pymodule_export]
+    use super::series_base::{SeriesBase, SeriesSetBase};
     #[pymodule_export]
     use super::service::{IngestReport, LocalService, ingest, openapi};
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 import builtins
 import pickle
+import re
 import traceback
 
 import pytest
@@ -77,7 +78,23 @@ def test_markets(client):
     assert set(symbols(client.markets(limit=3))) <= set(symbols(every))
     assert symbols(every[:3]) == symbols(every)[:3]
     assert list(every.to_pandas()["raw_symbol"]) == [one.raw_symbol for one in every]
-    assert repr(some) == "<2 × Market>"
+    assert repr(some) == "<2 × Market>" and some.why_empty is None
+
+
+@pytest.mark.parametrize(
+    ("filters", "why"),
+    [
+        ({"coin": "btc"}, "none with coin=btc; the service compares names with their case: is it BTC\\?"),
+        ({"exchange": ["NOWHERE", "ELSEWHERE"]}, "none with exchange=NOWHERE or ELSEWHERE"),
+        ({"category": "SPOT", "symbol_filter": "zzz"}, "none with category=SPOT, symbol_filter=zzz"),
+        ({"extra": {"coin": "NOTHING"}}, "none with extra=coin"),
+    ],
+)
+def test_no_market_says_which_filters_none_passes(client, filters, why):
+    nothing = client.markets(**filters)
+    assert len(nothing) == 0 and re.fullmatch(f"the service lists {why}", nothing.why_empty)
+    assert nothing.why_empty in repr(nothing) and nothing.why_empty in nothing._repr_html_()
+    assert "raw_symbol" in nothing.to_pandas().columns
 
 
 def test_the_plan_is_what_is_spent(service):

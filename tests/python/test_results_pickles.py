@@ -17,7 +17,7 @@ MARKET = ("BINANCE_FUTURES", "BTCUSDT")
 
 
 @pytest.mark.parametrize("kind", SERIES)
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_series_come_back_bit_equal(kind, protocol):
     answer = made(kind)
     assert type(answer.only) is kind
@@ -45,6 +45,17 @@ def test_the_window_asked_for_travels(client):
     again = pickle.loads(pickle.dumps(answer))
     assert again.requested == answer.requested == (np.datetime64("2026-01-01"), np.datetime64("2026-01-05"))
     assert bits(again) == bits(answer)
+    part = pickle.loads(pickle.dumps(answer.only[24:48]))
+    assert part.requested == (np.datetime64("2026-01-02"), np.datetime64("2026-01-03"))
+
+
+def test_the_weight_and_why_there_are_no_rows_travel(client):
+    paid = client.candles(*MARKET, "1h", start="2026-01-01", end="2026-01-05")
+    nothing = client.candles(*MARKET, "1h", start="2010-01-01", end="2010-01-02")
+    assert paid.weight > 0 and nothing.weight > 0 and "2010-01-01" in nothing.why_empty
+    for answer in (paid, nothing):
+        for again in (pickle.loads(pickle.dumps(answer)), copy.copy(answer), copy.deepcopy(answer)):
+            assert (again.weight, again.why_empty) == (answer.weight, answer.why_empty)
 
 
 def test_arrays_go_out_of_band(client):

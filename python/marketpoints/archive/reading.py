@@ -22,17 +22,15 @@ def read(
     """
     asked = Provenance(None, query.bounded, query.session, query.usd, query.selection)
 
-    def series(found: Sequence[_engine.Columns]) -> SeriesSet:
-        whole = wrap(found, asked)
+    def series(found: Sequence[_engine.Columns], weight: int | None = None) -> SeriesSet:
+        whole = wrap(found, asked, weight)
         if columns is None or "levels" in columns:
             return whole
         # Without its levels a market profile (TPO) is a table with one row per session.
-        return SeriesSet([one.sessions if isinstance(one, Tpo) else one for one in whole])
+        return SeriesSet([one.sessions if isinstance(one, Tpo) else one for one in whole], weight=weight)
 
     try:
-        found = series(archive.read(query, as_of, columns))
+        return series(archive.read(query, as_of, columns), 0)
     except NotArchivedError as error:
         error.results = series(error.results or [])
         raise
-    found._weight = 0
-    return found

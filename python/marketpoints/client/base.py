@@ -243,17 +243,14 @@ class Connection(EngineCaller):
         It was paid: nothing here checks again what a moment later may be judged otherwise.
         """
         columns, weight = fetched
-        answer = wrap(columns, asked)
+        answer = wrap(columns, asked, weight)
         if answer.why_empty is None:
-            answer._weight = weight
             return answer
         no_bucket = None if asked.now is None else query.why_no_bucket(asked.now, self.tier)
         end = None if self._data_end is None else self._data_end()
         why = why_nothing(asked, live.is_listed(query), end, no_bucket, live.service_time)
         note(why)
-        empty = SeriesSet(answer, why_empty=why)
-        empty._weight = weight
-        return empty
+        return SeriesSet(answer, why_empty=why, weight=weight)
 
     @property
     def base_url(self) -> str:

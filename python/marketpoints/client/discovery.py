@@ -12,6 +12,7 @@ from ..records.markets import Market
 from ..records.plan import Usage, numbers
 from ..records.tables import Records
 from .base import Connection, settled
+from .empty_answers import why_no_market
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -101,7 +102,12 @@ class DiscoveryMethods(Connection, Generic[MarketsAnswer, NamesAnswer, SizesAnsw
                 "extra": pairs(extra),
             }
 
-        answer: MarketsAnswer = self._ask("markets", settled(lambda: {"filters": filters()}), _markets)
+        given = settled(filters)
+
+        def read(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
+            return Records([Market.from_wire(entry) for entry in entries], Market, why_empty=why_no_market(given()))
+
+        answer: MarketsAnswer = self._ask("markets", lambda: {"filters": given()}, read)
         return answer
 
     @checked_keywords(ListFilters)
@@ -226,7 +232,3 @@ def _categories(category: Names) -> list[str]:
 
 def _sizes(sizes: Sequence[float]) -> list[float]:
     return [float(size) for size in sizes]
-
-
-def _markets(entries: Sequence[Mapping[str, Any]]) -> Records[Market]:
-    return Records([Market.from_wire(entry) for entry in entries], Market)

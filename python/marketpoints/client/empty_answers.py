@@ -1,12 +1,23 @@
 """Explains why an answer may have no rows."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from .. import _engine
 from ..common.clock import CLOCK
 from ..common.times import iso
 from ..identity import Provenance
 
-__all__ = ["last_day", "why_nothing"]
+__all__ = ["last_day", "why_no_market", "why_nothing"]
 
+#: The filters of a list of markets: the user's name by the engine's.
+FILTERS = {
+    "exchanges": "exchange",
+    "coins": "coin",
+    "categories": "category",
+    "types": "type",
+    "symbol_filter": "symbol_filter",
+}
 #: Largest difference in seconds between clocks that show the same time.
 FAR = 300
 
@@ -54,6 +65,25 @@ def _clocks(now: float | None, service_time: float | None) -> str:
         f"; the service's clock says {iso(service_time // 1)} UTC and this client's {iso(now // 1)} UTC: for a service "
         f"of another time set {_engine.spelled_setting('clock', CLOCK)}, as `marketpoints serve` prints it"
     )
+
+
+def why_no_market(filters: Mapping[str, Any]) -> str:
+    """The explanation of a list without markets.
+
+    Args:
+        filters: What a market had to pass, by the engine's names: a text or several.
+    """
+    passed = {name: filters[given] for given, name in FILTERS.items() if filters.get(given)}
+    if extra := filters.get("extra"):
+        passed["extra"] = [name for name, _ in extra]
+    if not passed:
+        return "the service lists none"
+    shown = ", ".join(
+        f"{name}={values if isinstance(values, str) else ' or '.join(values)}" for name, values in passed.items()
+    )
+    other = [coin.upper() for coin in passed.get("coin", ()) if coin != coin.upper()]
+    hint = f"; the service compares names with their case: is it {other[0]}?" if other else ""
+    return f"the service lists none with {shown}{hint}"
 
 
 def last_day(end: float) -> str:

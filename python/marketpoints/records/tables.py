@@ -124,10 +124,18 @@ class Pictured(TypedRecord):
 class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
     """A read-only sequence of typed records, with frames."""
 
-    def __init__(self, records: Iterable[Record], kind: type[Record] | None = None) -> None:
-        """Records of a kind, which names the columns of an empty frame."""
+    def __init__(
+        self, records: Iterable[Record], kind: type[Record] | None = None, *, why_empty: str | None = None
+    ) -> None:
+        """Records of a kind, which names the columns of an empty frame, and why there may be none, in words."""
         self._items = tuple(records)
         self._kind = kind or (type(self._items[0]) if self._items else None)
+        self._why_empty = why_empty
+
+    @property
+    def why_empty(self) -> str | None:
+        """Why there may be no records, in words, where that is known; None where there are some."""
+        return None if self._items else self._why_empty
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -145,12 +153,13 @@ class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
 
     @safe_repr
     def __repr__(self) -> str:
-        return f"<{len(self)} × {self._name()}>"
+        return f"<{len(self)} × {self._name()}{'' if self.why_empty is None else f': {self.why_empty}'}>"
 
     def _repr_html_(self) -> str:
         names = _shown(self._kind)
         rows = [[cell(_brief(getattr(one, name))) for name in names] for one in _edges(self._items)]
-        return card(f"{len(self):,} × {self._name()}", {}, _ends(names, rows, len(self)))
+        facts = {} if self.why_empty is None else {"why": self.why_empty}
+        return card(f"{len(self):,} × {self._name()}", facts, _ends(names, rows, len(self)))
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draws a leaderboard, positions, categories or outcomes; of many records the 25 with the largest amounts.

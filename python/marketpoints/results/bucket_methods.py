@@ -6,7 +6,7 @@ from .. import _engine
 from ..common.protocols import Label
 from ..common.times import from_seconds
 from ..errors import InvalidRequest
-from ..identity import Provenance, ProvenanceParts, Selection, SeriesId, Window
+from ..identity import Provenance, Selection, SeriesId, Window
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,15 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["BucketMethods"]
 
 
-class BucketMethods:
+class BucketMethods(_engine.SeriesBase):
     """Rows, each of a bucket of time."""
 
     __slots__ = ()
-
-    _columns: _engine.Columns
-    _asked: ProvenanceParts
-    #: The window of a range of rows.
-    _part: Window | None
 
     @property
     def _provenance(self) -> Provenance:
@@ -33,14 +28,6 @@ class BucketMethods:
     def id(self) -> SeriesId:
         """The identity of the series."""
         return SeriesId(**self._columns.id, extra=self._columns.extra_id)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    @property
-    def timestamps(self) -> "npt.NDArray[np.datetime64]":
-        """Start of each row's bucket: datetime64[ns] in UTC, shape (rows,), read-only."""
-        return self._columns.timestamps
 
     @property
     def asked_at(self) -> "np.datetime64 | None":

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from .. import _engine
 from ..common.display import lines, safe_repr
@@ -10,7 +10,7 @@ from ..common.protocols import Label
 from ..common.suggest import did_you_mean
 from ..common.times import exact, spell
 from ..errors import InvalidRequest
-from ..identity import ProvenanceParts, Window
+from ..identity import Window
 from . import frames
 from .bucket_methods import BucketMethods
 from .cards import series_card
@@ -31,30 +31,14 @@ Values: TypeAlias = "npt.NDArray[Any] | Ragged | Nested"
 class Series(BucketMethods, frames.SeriesFrames):
     """One series: an identity, a timestamp for each row, and columns over the engine's memory.
 
-    ``series["close"]`` is a read-only NumPy array, without a copy; it stays valid when the series is gone. Rows
-    ascend in time, without duplicates. An omitted number is 0, an unknown optional one NaN, an absent time NaT.
+    ``series["close"]`` is a column by name: numbers and times are read-only NumPy arrays without a copy, which stay
+    valid when the series is gone, texts an object array, lists :class:`Ragged`, records :class:`Nested`.
+    ``series[10:20]`` is a range of rows, a series of the same kind over the same memory. Rows ascend in time, without
+    duplicates. An omitted number is 0, an unknown optional one NaN, an absent time NaT.
 
     Two series are equal when identity, columns and values are, with NaN equal to NaN. A series can be pickled; with
     protocol 5 its arrays go out of band.
     """
-
-    def __init__(
-        self,
-        columns: _engine.Columns,
-        asked: ProvenanceParts,
-        part: Window | None = None,
-    ) -> None:
-        self._columns = columns
-        self._asked = asked
-        self._part = part
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Column names in the wire's order, in snake_case, without the timestamp."""
-        return self._columns.layout.names
-
-    def __len__(self) -> int:
-        return len(self._columns)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Series) or type(self) is not type(other):
@@ -71,24 +55,8 @@ class Series(BucketMethods, frames.SeriesFrames):
     def __hash__(self) -> int:
         return hash((type(self), self.id, len(self), *self._columns.layout.names))
 
-    @overload
-    def __getitem__(self, name: str) -> Any: ...
-    @overload
-    def __getitem__(self, name: slice) -> "Self": ...
-    def __getitem__(self, name: Any) -> Any:
-        """A column by name, or a range of rows: ``series[10:20]``, a series of the same kind over the same memory.
-
-        Numbers are float64 or int64 arrays and times datetime64[ns], shape (rows,), read-only.
-        Texts are an object array of str and None. Lists are :class:`Ragged`, records :class:`Nested`.
-
-        Raises:
-            KeyError: There is no such column; the message lists those that are.
-            InvalidRequest: A range of rows has a step: rows would be missing in between, or not ascend.
-        """
-        try:
-            return self._columns[name]
-        except (KeyError, TypeError):  # a column of another kind, or no name
-            pass
+    def _item(self, name: object) -> Any:
+        """What is no column that is one array of numbers or times: :meth:`__getitem__` of the engine looks those up."""
         if isinstance(name, slice):
             return self._cut(name)
         if not isinstance(name, str):

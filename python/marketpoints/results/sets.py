@@ -2,10 +2,10 @@
 
 import operator
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias
 
 from .. import _engine
 from ..common.arguments import METHODS, flag, names
@@ -55,20 +55,13 @@ def as_set(given: object, name: str) -> "SeriesSet":
 Layout: TypeAlias = Literal["axis", "panels", "term", "smile"]
 
 
-class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
+class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames, _engine.SeriesSetBase):
     """The series of one answer. A set of exactly one can be used as that one: ``answer["close"]``.
 
     Select series by identity, never by position: ``answer.sel(side="BUY")``. They are in the order in
     which the service sent them, so ``answer[0]`` of a per-side type is either side. ``one + other`` is a set of the
     series of both.
     """
-
-    #: Weight of the call, if the set is its whole answer.
-    _weight: int | None = None
-
-    def __init__(self, series: Iterable[Series], *, why_empty: str | None = None) -> None:
-        self._items = tuple(series)
-        self._why_empty = why_empty
 
     @property
     def why_empty(self) -> str | None:
@@ -155,22 +148,8 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames):
             return None
         return _engine.closest(str(value), sorted(there))
 
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> Series: ...
-    @overload
-    def __getitem__(self, index: slice) -> "SeriesSet": ...
-    @overload
-    def __getitem__(self, index: str) -> Any: ...
-    def __getitem__(self, index: SupportsIndex | slice | str) -> Any:
-        """A column of the only series by name; or a series by position, or several series by slice.
-
-        Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
-
-        Raises:
-            SelectionError: A slice of a set of one series reaches beyond it, or one of several begins beyond them, as
-                one that is meant for rows.
-            IndexError: There is no series at this position.
-        """
+    def _item(self, index: SupportsIndex | slice | str) -> Any:
+        """What is neither the position of a series nor a column of the only one, which the engine looks up."""
         if isinstance(index, str):
             return self.only[index]
         if isinstance(index, slice):
@@ -352,9 +331,9 @@ def _bytes_of(body: object) -> bytes:
     raise InvalidRequest(f"body: {what}; give its bytes, such as response.content or text.encode()")
 
 
-def wrap(columns: Sequence[_engine.Columns], asked: ProvenanceParts) -> SeriesSet:
-    """The engine's answer as a set."""
+def wrap(columns: Sequence[_engine.Columns], asked: ProvenanceParts, weight: int | None = None) -> SeriesSet:
+    """The engine's answer as a set, and the weight that the call cost."""
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as making the series
         series.append(SHAPES[one.layout.shape](one, asked))
-    return SeriesSet(series)
+    return SeriesSet(series, weight=weight)
