@@ -4,7 +4,7 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyString, PyTuple, PyType};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple, PyType};
 
 use super::columns::Columns;
 
@@ -28,13 +28,12 @@ impl SeriesBase {
     }
 
     /// What a copy or a pickle is made of.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyType>, (Py<Columns>, Py<PyAny>, Option<Py<PyAny>>)) {
-        let (py, own) = (slf.py(), slf.get());
-        let part = own.part.as_ref().map(|part| part.clone_ref(py));
-        (slf.get_type(), (own.columns.clone_ref(py), own.asked.clone_ref(py), part))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let own = slf.get();
+        Ok((slf.get_type(), (&own.columns, &own.asked, &own.part).into_pyobject(slf.py())?))
     }
 
-    /// Column names in the wire's order, in snake_case, without the timestamp.
+    /// Column names in the wire's order, in `snake_case`, without the timestamp.
     #[getter]
     fn columns(&self, py: Python<'_>) -> Py<PyTuple> {
         self.columns.get().layout().names().clone_ref(py)
@@ -72,17 +71,17 @@ impl SeriesSetBase {
     #[new]
     #[pyo3(signature = (series, why_empty = None, weight = None))]
     fn new(series: &Bound<'_, PyAny>, why_empty: Option<Py<PyString>>, weight: Option<u64>) -> PyResult<Self> {
-        let items = series.py().get_type::<PyTuple>().call1((series,))?.cast_into::<PyTuple>()?.unbind();
-        Ok(Self { items, why_empty, weight })
+        let items = match series.cast::<PyList>() {
+            Ok(list) => list.to_tuple(),
+            Err(_) => series.py().get_type::<PyTuple>().call1((series,))?.cast_into()?,
+        };
+        Ok(Self { items: items.unbind(), why_empty, weight })
     }
 
     /// What a copy or a pickle is made of.
-    fn __reduce__<'py>(
-        slf: &Bound<'py, Self>,
-    ) -> (Bound<'py, PyType>, (Py<PyTuple>, Option<Py<PyString>>, Option<u64>)) {
-        let (py, own) = (slf.py(), slf.get());
-        let why_empty = own.why_empty.as_ref().map(|why| why.clone_ref(py));
-        (slf.get_type(), (own.items.clone_ref(py), why_empty, own.weight))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
+        let own = slf.get();
+        Ok((slf.get_type(), (&own.items, &own.why_empty, own.weight).into_pyobject(slf.py())?))
     }
 
     /// A series by its position, or a column of the only one; `_item` of Python's knows slices, and what is wrong.

@@ -5,6 +5,7 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
+from .labels import short_amounts
 from .palette import numbers
 from .ranges import finest, row_height
 
@@ -63,7 +64,7 @@ def add_cells(
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, extend="both")
     bar.set_label(text)
     bar.set_ticks(ticks)
-    bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    bar.ax.yaxis.set_major_formatter(short_amounts())
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     bar.outline.set_visible(False)
 

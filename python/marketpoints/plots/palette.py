@@ -12,6 +12,7 @@ from typing import Any
 from .. import _engine
 from ..common.optional import load
 from ..errors import InvalidRequest
+from .labels import short_amounts
 
 __all__ = ["COLOURS", "NORMS", "THEMES", "Theme", "colour_bar", "scale", "theme"]
 
@@ -179,7 +180,7 @@ def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015, room: float
     inches = min(ax.bbox.height, 0.8 * ax.bbox.width) / ax.figure.dpi
     most = max(2, min(8, int(inches / 0.36)))
     bar.set_ticks(tick_values(picture.norm, most))
-    bar.ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    bar.ax.yaxis.set_major_formatter(short_amounts())
     bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
     bar.outline.set_visible(False)
     return bar

@@ -336,4 +336,4 @@ def wrap(columns: Sequence[_engine.Columns], asked: ProvenanceParts, weight: int
     series: list[Series] = []
     for one in columns:  # mostly one, for which a comprehension would take as long as making the series
         series.append(SHAPES[one.layout.shape](one, asked))
-    return SeriesSet(series, weight=weight)
+    return SeriesSet(series, None, weight)  # by position: names take longer
