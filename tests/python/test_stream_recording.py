@@ -147,6 +147,9 @@ def test_every_market_of_a_stream_has_files_of_its_own(live, tmp_path):
     assert lines[0] == {"format": "marketpoints recording", "version": 1}
     assert [one["symbol"] for one in lines[1]["channels"]] == ["BTCUSDT", "ETHUSDT", "BTC-USDT-SWAP"]
     assert lines[1]["opened"].startswith("2026-04-22T18:00:0")
+    last = max(row.split(",")[2] for path in tmp_path.rglob("*.csv") for row in path.read_text().splitlines()[1:])
+    ended = np.datetime64(lines[-1]["ended"].rstrip("Z")).astype("datetime64[us]").astype(int)
+    assert ended == int(last) and lines[-1]["channels"] == lines[1]["channels"]
     assert live.keys["unlimited"] not in (tmp_path / "recording.jsonl").read_text()
 
 

@@ -96,9 +96,9 @@ def panels(
 
     With ``titled`` each is a picture of its own, with a title and times; ``headed`` says which have a title alone.
     """
-    place = ax.get_subplotspec()
     if len(ratios) == 1:
         return [ax]
+    place = ax.get_subplotspec() or _own_grid(ax)
     heads = [_title_room(ax) if one else 0.0 for one in headed or [False] * len(ratios)]
     if place is None:
         divider = load("mpl_toolkits.axes_grid1").make_axes_locatable(ax)
@@ -116,6 +116,14 @@ def panels(
     grid = place.subgridspec(len(heights), 1, height_ratios=heights, hspace=room)
     ax.set_subplotspec(grid[0])
     return [ax, *(ax.figure.add_subplot(grid[row], sharex=ax) for row in rows[1:])]
+
+
+def _own_grid(ax: Any) -> Any:
+    """The place of axes of no grid in a grid of their own; None where something else places them."""
+    if ax.figure.get_layout_engine() is not None or ax.get_axes_locator() is not None:
+        return None
+    box = ax.get_position(original=True)
+    return ax.figure.add_gridspec(1, 1, left=box.x0, right=box.x1, bottom=box.y0, top=box.y1)[0]
 
 
 def _title_room(ax: Any) -> float:

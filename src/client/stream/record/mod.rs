@@ -67,6 +67,8 @@ struct RecorderState {
     turn: u64,
     rows: u64,
     left_out: u64,
+    /// The channels that were opened, and the time of the last event since, or of their opening.
+    opened: Option<(serde_json::Value, UnixNanos)>,
     closed: bool,
 }
 
@@ -124,8 +126,10 @@ impl Recorder {
     /// # Errors
     /// The folder cannot be written.
     pub(super) fn opened(&self, channels: &[Channel], time: UnixNanos) -> Result<(), ArchiveError> {
-        let channels: Vec<_> = channels.iter().map(Channel::to_json).collect();
-        self.note(&json!({"opened": spelt(time), "channels": channels}))
+        let channels = channels.iter().map(Channel::to_json).collect::<serde_json::Value>();
+        self.note(&json!({"opened": spelt(time), "channels": channels}))?;
+        self.state().opened = Some((channels, time));
+        Ok(())
     }
 
     /// Records a gap.
@@ -156,6 +160,9 @@ impl Recorder {
                 state.left_out += 1;
                 return Ok(());
             };
+            if let Some((_, last)) = &mut state.opened {
+                *last = row.time.max(*last);
+            }
             let day = self.day(state, &key)?;
             let begun = day.pending.is_empty();
             day.pending_rows += day.add(&key, &row, now);
@@ -178,12 +185,16 @@ impl Recorder {
         outcome
     }
 
-    /// Closes the files, once a write under way is done, so that another recording may continue them. Nothing is recorded
-    /// after it, nor handed out.
+    /// Closes the files, once a write under way is done, so that another recording may continue them, and notes until when
+    /// there are events. Nothing is recorded after it, nor handed out.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
         state.days.clear();
+        if let Some((channels, last)) = state.opened.take() {
+            // Where it cannot be written, it is as after a program that was killed: the last rows say it.
+            let _ = self.note(&json!({"ended": spelt(last), "channels": channels}));
+        }
     }
 
     fn is_asked(&self, key: &DayKey) -> bool {

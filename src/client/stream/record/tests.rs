@@ -308,7 +308,7 @@ fn many_markets_take_no_more_files_than_a_process_has() {
 }
 
 #[test]
-fn beginnings_and_gaps_are_noted_beside_the_dumps() {
+fn beginnings_gaps_and_ends_are_noted_beside_the_dumps() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     let channel = Channel::new("TRADE", "BYBIT", "BTCUSDT");
@@ -322,6 +322,9 @@ fn beginnings_and_gaps_are_noted_beside_the_dumps() {
         reason: "the service stops".into(),
     };
     recorder.gap(&gap).unwrap();
+    recorder.events(&events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT + 3, 0), 5.0)]))).unwrap();
+    recorder.close();
+    recorder.close();
     let text = fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
     let entries: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let channels = json!([channel.to_json()]);
@@ -330,6 +333,7 @@ fn beginnings_and_gaps_are_noted_beside_the_dumps() {
         [
             json!({"opened": "2026-01-22T00:00:00.5Z", "channels": channels}),
             json!({"gap": ["2026-01-22T00:00:00Z", "2026-01-22T00:00:02Z"], "reason": "the service stops", "channels": channels}),
+            json!({"ended": "2026-01-22T00:00:03Z", "channels": channels}),
         ]
     );
 }
