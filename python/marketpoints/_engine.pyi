@@ -14,6 +14,7 @@ from typing_extensions import Self, disjoint_base
 
 from .identity import ProvenanceParts, Window
 from .results.series import Series
+from .results.sets import SeriesSet
 
 __all__ = [
     "Archive",
@@ -229,7 +230,7 @@ class SeriesSetBase:
             IndexError: There is no series at this position.
         """
     @overload
-    def __getitem__(self, index: slice, /) -> Self:
+    def __getitem__(self, index: slice, /) -> SeriesSet:
         """Several series by slice. Rows are those of a series: ``answer.only[10:20]``, ``answer.head()``.
 
         Raises:

@@ -4,9 +4,15 @@
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyInt, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyInt, PyList, PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 
 use super::columns::Columns;
+
+/// How Python pickles an object by itself, which the oldest protocols cannot do for objects of a base like these.
+fn reduced<'py>(object: &Bound<'py, PyAny>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
+    object.py().get_type::<PyAny>().call_method1(intern!(object.py(), "__reduce_ex__"), (object, protocol.max(2)))
+}
 
 /// The base of every series: its columns, what was asked for, and the window of a range of rows.
 #[pyclass(frozen, subclass, module = "marketpoints._engine")]
@@ -27,10 +33,19 @@ impl SeriesBase {
         Self { columns, asked, part }
     }
 
-    /// What a copy or a pickle is made of.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
-        let own = slf.get();
-        Ok((slf.get_type(), (&own.columns, &own.asked, &own.part).into_pyobject(slf.py())?))
+    /// What a copy or a pickle is made of, beside the attributes that programs gave it.
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (&self.columns, &self.asked, &self.part).into_pyobject(py)
+    }
+
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
+        reduced(slf.as_any(), protocol)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.columns)?;
+        visit.call(&self.asked)?;
+        visit.call(&self.part)
     }
 
     /// Column names in the wire's order, in `snake_case`, without the timestamp.
@@ -78,10 +93,17 @@ impl SeriesSetBase {
         Ok(Self { items: items.unbind(), why_empty, weight })
     }
 
-    /// What a copy or a pickle is made of.
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyType>, Bound<'py, PyTuple>)> {
-        let own = slf.get();
-        Ok((slf.get_type(), (&own.items, &own.why_empty, own.weight).into_pyobject(slf.py())?))
+    /// What a copy or a pickle is made of, beside the attributes that programs gave it.
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (&self.items, &self.why_empty, self.weight).into_pyobject(py)
+    }
+
+    fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
+        reduced(slf.as_any(), protocol)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.items)
     }
 
     /// A series by its position, or a column of the only one; `_item` of Python's knows slices, and what is wrong.
@@ -92,8 +114,11 @@ impl SeriesSetBase {
         {
             return items.get_item(place);
         }
-        if items.len() == 1 && index.is_exact_instance_of::<PyString>() {
-            return items.get_item(0)?.get_item(index);
+        if items.len() == 1
+            && index.is_exact_instance_of::<PyString>()
+            && let Ok(only) = items.get_item(0)?.cast::<SeriesBase>()
+        {
+            return only.get_item(index);
         }
         slf.call_method1(intern!(slf.py(), "_item"), (index,))
     }

@@ -87,6 +87,9 @@ def test_markets(client):
         ({"coin": "btc"}, "none with coin=btc; the service compares names with their case: is it BTC\\?"),
         ({"exchange": ["NOWHERE", "ELSEWHERE"]}, "none with exchange=NOWHERE or ELSEWHERE"),
         ({"category": "SPOT", "symbol_filter": "zzz"}, "none with category=SPOT, symbol_filter=zzz"),
+        ({"coin": ["BTC", "btc"], "exchange": "NOWHERE"}, "none with exchange=NOWHERE, coin=BTC or btc"),
+        ({"coin": [f"NO{number}" for number in range(9)]}, "none with coin=NO0 or NO1 or NO2 or NO3 or NO4 or 4 more"),
+        ({"symbol_filter": "\x1b[2J"}, r"none with symbol_filter=\\x1b\[2J"),
         ({"extra": {"coin": "NOTHING"}}, "none with extra=coin"),
     ],
 )

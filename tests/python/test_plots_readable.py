@@ -223,7 +223,9 @@ def test_a_colour_bar_has_numbers(span, width):
     Picture(ax)
     bar = ax.figure.axes[1]
     bottom, top = bar.get_ylim()
-    ticks = [float(one.get_text().replace(",", "")) for one in bar.get_yticklabels()]
+    sizes = {"k": 1e3, "M": 1e6, "B": 1e9}
+    texts = [one.get_text() for one in bar.get_yticklabels()]
+    ticks = [float(text.rstrip("kMB")) * sizes.get(text[-1], 1) for text in texts]
     assert low * 0.99 <= bottom < top <= low * span * 1.01
     assert 2 <= len(ticks) <= 8 and ticks == sorted(set(ticks))
     assert bottom * 0.999 <= ticks[0] and ticks[-1] <= top * 1.001

@@ -1,9 +1,11 @@
 """Results that travel: pickles within and between processes, copies, equality."""
 
 import copy
+import gc
 import json
 import multiprocessing
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -56,6 +58,41 @@ def test_the_weight_and_why_there_are_no_rows_travel(client):
     for answer in (paid, nothing):
         for again in (pickle.loads(pickle.dumps(answer)), copy.copy(answer), copy.deepcopy(answer)):
             assert (again.weight, again.why_empty) == (answer.weight, answer.why_empty)
+
+
+class Slotted(mp.SeriesSet):
+    __slots__ = ("note",)
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, *(lambda one, n=n: pickle.loads(pickle.dumps(one, n)) for n in range(6))]
+)
+def test_attributes_that_programs_set_travel(again):
+    answer = Slotted(made(mp.Tpo))
+    answer.note, answer.label, answer.only.owner = "mine", "same", {"desk": 1}
+    back = again(answer)
+    assert type(back) is Slotted and (back.note, back.label, back.only.owner) == ("mine", "same", {"desk": 1})
+
+
+def test_results_that_refer_to_each_other_are_collected():
+    for kind in SERIES:
+        answer = made(kind)
+        answer.only.answer = answer
+        part = answer.only[:1]
+        part.whole, gone = [answer, part], weakref.ref(part)
+        del answer, part
+        gc.collect()
+        assert gone() is None
+
+
+def test_a_set_of_sets_says_that_it_nests_too_deep():
+    nested = made(mp.Series)
+    for _ in range(20_000):
+        nested = mp.SeriesSet([nested])
+    with pytest.raises(RecursionError):
+        nested["close"]
+    while isinstance(nested, mp.SeriesSet):  # taken apart from the outside: Python's own tuples recurse
+        nested = nested[0]
 
 
 def test_arrays_go_out_of_band(client):

@@ -1,12 +1,13 @@
 """Explains why an answer may have no rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import _engine
 from ..common.clock import CLOCK
 from ..common.times import iso
 from ..identity import Provenance
+from ..printable import printable
 
 __all__ = ["last_day", "why_no_market", "why_nothing"]
 
@@ -18,6 +19,8 @@ FILTERS = {
     "types": "type",
     "symbol_filter": "symbol_filter",
 }
+#: Most values of a filter that are shown.
+SHOWN = 5
 #: Largest difference in seconds between clocks that show the same time.
 FAR = 300
 
@@ -78,12 +81,19 @@ def why_no_market(filters: Mapping[str, Any]) -> str:
         passed["extra"] = [name for name, _ in extra]
     if not passed:
         return "the service lists none"
-    shown = ", ".join(
-        f"{name}={values if isinstance(values, str) else ' or '.join(values)}" for name, values in passed.items()
-    )
-    other = [coin.upper() for coin in passed.get("coin", ()) if coin != coin.upper()]
-    hint = f"; the service compares names with their case: is it {other[0]}?" if other else ""
+    shown = ", ".join(f"{name}={_several(values)}" for name, values in passed.items())
+    coins = passed.get("coin", ())
+    other = [coin.upper() for coin in coins if coin.upper() not in coins]
+    hint = f"; the service compares names with their case: is it {printable(other[0])}?" if other else ""
     return f"the service lists none with {shown}{hint}"
+
+
+def _several(values: str | Sequence[str]) -> str:
+    """What a filter was given, the first of many."""
+    if isinstance(values, str):
+        return printable(values)
+    more = [f"{len(values) - SHOWN:,} more"] if len(values) > SHOWN else []
+    return " or ".join([*map(printable, values[:SHOWN]), *more])
 
 
 def last_day(end: float) -> str:
