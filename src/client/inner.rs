@@ -12,6 +12,7 @@ use super::transport::Transport;
 
 use crate::archive::points::Archive;
 use crate::clock::UnixNanos;
+use crate::decode::Kernel;
 use crate::protocol::Tier;
 
 /// A client for one key at one base address. Cloning shares connections and budget.
@@ -55,8 +56,10 @@ impl Client {
     ///
     /// # Errors
     /// [`super::ErrorKind::InvalidRequest`] for a key that is not a valid header value, a base URL that is not http(s),
-    /// or certificates that cannot be read.
+    /// certificates that cannot be read, or an environment variable that names no kernel of the decoder.
     pub fn new(config: &Config, registry: &Registry) -> Result<Self, ClientError> {
+        // Not when an answer is decoded, which was paid for.
+        Kernel::active().map_err(ClientError::invalid)?;
         let transport = Transport::new(config)?;
         let pacer = registry.pacer(config, transport.base())?;
         let policy = Policy { retries: config.retries, first_pause: config.first_pause };

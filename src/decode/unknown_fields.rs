@@ -14,12 +14,30 @@ use crate::clock::{UnixNanos, UnixSecond};
 use crate::columns::{self, Column, List, NO_TIME, RaggedRows, Raw, Series};
 use crate::protocol::data_type::UNKNOWN_TYPE;
 use crate::protocol::field::TIMESTAMP;
-use crate::protocol::{Field, FieldKind};
+use crate::protocol::{Field, FieldKind, Shape};
 
 type SettledColumns = Vec<(columns::ColumnName, Column)>;
 
 /// The column of fields beyond the maximum.
 const MORE_FIELDS: &str = "more_fields";
+/// Names that tables give to times, to what identifies a series among several, and to its unit.
+const OF_TABLES: [&str; 13] = [
+    TIMESTAMP.column,
+    "timestamps",
+    "time",
+    "known_at",
+    "asked_at",
+    "side",
+    "exchange",
+    "symbol",
+    "coin",
+    "tenor",
+    "type",
+    "interval",
+    "unit",
+];
+/// Those that series of price levels give to these, beside the others.
+const OF_LEVELS: [&str; 6] = ["levels", "offsets", "prices", "volumes", "buys", "sells"];
 /// Deepest records that become columns; deeper ones stay JSON.
 const DEEPEST: usize = 8;
 /// Number of cells that records may always have. Beyond it, at most as many as their text has bytes.
@@ -31,7 +49,8 @@ const FEW_CELLS: usize = 1 << 10;
 /// All values of an unknown field have one type, or the column is text: strings as decoded, other values as sent. Types
 /// are: numbers that doubles hold, booleans (1 and 0), strings, times, lists of numbers, lists of objects (`[]` is
 /// either). A column has the field's name in snake case; if several fields would have the same name, a known field has
-/// it, else the field that is spelt so, and the others, in the order of their names, end in `_`.
+/// it, else the field that is spelt so, and the others, in the order of their names, end in `_`; so do those named as a
+/// table's own columns are.
 pub fn settled(series: Vec<Series>) -> Vec<Series> {
     series.into_iter().map(settle).collect()
 }
@@ -46,7 +65,11 @@ fn settle(mut series: Series) -> Series {
         return series;
     }
     let fields = series.data_type().map_or(UNKNOWN_TYPE, |known| known.spec().fields);
-    series.columns = settle_columns(series.columns, fields, &[TIMESTAMP.column], 0);
+    let reserved = match series.shape {
+        Shape::Table => OF_TABLES.to_vec(),
+        _ => [&OF_TABLES[..], &OF_LEVELS[..]].concat(),
+    };
+    series.columns = settle_columns(series.columns, fields, &reserved, 0);
     series
 }
 

@@ -261,6 +261,10 @@ def test_a_misspelt_argument_is_refused_with_the_call_that_was_made(tmp_path):
                 call("candles", *MARKET, "1h", start=0, end=3600, max_wait=3)
         with pytest.raises(TypeError, match=r"^plan\(\) takes from 1 to 4 positional arguments but 5 were given"):
             client.plan("candles", *MARKET, "1h", "surplus")
+        with pytest.raises(TypeError, match=r"^symbols\(\) takes nothing by position, and by name type, exchange, "):
+            client.symbols("BINANCE_FUTURES")
+        with pytest.raises(TypeError, match=r"^candles\(\) takes exchange, symbol, interval by position, and by name "):
+            client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", "2026-01-01")
         with pytest.raises(TypeError, match=r"^points\(\) missing 1 required positional argument: 'type'"):
             client.points()
         with pytest.raises(TypeError, match=r"^trader_profile\(\) missing 1 required positional argument"):

@@ -97,6 +97,47 @@ def test_unknown_fields_never_break_a_known_type(rows, seed):
     assert series["open"].tolist() == [1.5] * len(rows)
 
 
+@pytest.mark.parametrize("kind", ["TRADE_SIDE_AGNOSTIC_AGG", "VOLUME_PROFILE_AGG"])
+def test_a_new_field_takes_no_name_that_a_table_needs(kind):
+    names = [
+        "time",
+        "timestamps",
+        "known_at",
+        "asked_at",
+        "side",
+        "exchange",
+        "symbol",
+        "coin",
+        "tenor",
+        "type",
+        "interval",
+    ]
+    names += ["unit", "levels", "prices", "buys", "sells", "offsets", "volumes"]
+    known = {"open": 1, "high": 2, "low": 1, "close": 1} if kind.startswith("TRADE") else {"profile": [99.0, 1.0, 2.0]}
+
+    def series(symbol):
+        point = known | dict.fromkeys(names, 7.5) | {"timestamp": {"s": 1776880800}}
+        return {
+            "id": {"type": kind, "exchange": "X", "interval": "HOUR", "rawSymbol": symbol},
+            "points": [{"Point": point}],
+        }
+
+    answer = mp.decode_points(json.dumps({"series": [series("S"), series("T")]}).encode())
+    for one in answer:
+        assert len(set(one.columns)) == len(one.columns) and one["time_"].tolist() == [7.5]
+    if kind == "VOLUME_PROFILE_AGG":
+        assert answer[0]["levels"].tolist() == [[99.0, 1.0, 2.0]] and answer[0]["levels_"].tolist() == [7.5]
+        assert answer[0]["prices"].tolist() == [99.0] and answer[0]["prices_"].tolist() == [7.5]
+        return
+    when = np.datetime64("2026-04-22T18:00")
+    frame = answer.to_pandas()
+    assert frame["symbol"].tolist() == ["S", "T"] and frame["exchange_"].tolist() == [7.5, 7.5]
+    assert answer[0].to_polars()["time"].to_list()[0].replace(tzinfo=None) == when.astype("datetime64[us]").item()
+    dated = answer.to_pandas(known_at=True)
+    assert [str(one)[:16] for one in dated["known_at"]] == ["2026-04-22 19:00"] * 2
+    assert (mp.align(answer[0], answer[1])["time"] == when).all()
+
+
 levels = st.lists(st.tuples(st.floats(0.001, 1e9), st.floats(0, 1e12)), max_size=6, unique_by=lambda level: level[0])
 
 

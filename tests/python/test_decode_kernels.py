@@ -52,3 +52,13 @@ def test_a_kernel_of_another_kind_of_processor_is_refused_as_such():
     other = "avx2" if ARM else "neon"
     child = run(other, "bodies", 1, 0)
     assert f"MARKETPOINTS_KERNEL={other} needs instructions that this processor lacks" in child.stderr
+
+
+def test_a_client_refuses_an_unknown_kernel_before_it_pays():
+    make = "import marketpoints as mp; mp.Client('key', 'http://127.0.0.1:9'); print('made')"
+    for kernel, said in (("mmx", "InvalidRequest: MARKETPOINTS_KERNEL=mmx is no kernel"), ("", "made")):
+        environment = os.environ | {"MARKETPOINTS_KERNEL": kernel}
+        child = subprocess.run(
+            [sys.executable, "-c", make], env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert said in child.stdout + child.stderr

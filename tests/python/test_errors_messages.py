@@ -383,3 +383,20 @@ def test_what_a_record_was_not_sent_is_unknown(client):
         assert getattr(market, name) != getattr(market, name), name
     assert market == mp.Market.from_wire({"exchange": "BYBIT", "rawSymbol": "X", "lastPrice": 1})
     assert mp.Market.from_wire({"marketcap": 5}).marketcap == 5
+
+
+@pytest.mark.parametrize(
+    ("offset", "speed", "problem"),
+    [
+        ("soon", None, "MARKETPOINTS_CLOCK_OFFSET: 'soon' is not a number of seconds"),
+        ("1e308", None, "MARKETPOINTS_CLOCK_OFFSET: '1e308' is not a number of seconds"),
+        ("nan", None, "MARKETPOINTS_CLOCK_OFFSET: 'nan' is not a number of seconds"),
+        *(("5", speed, "MARKETPOINTS_CLOCK_SPEED: .* more than 0") for speed in ("0", "-1", "fast", "inf")),
+    ],
+)
+def test_a_clock_of_the_environment_that_no_clock_shows_is_refused(monkeypatch, offset, speed, problem):
+    monkeypatch.setenv("MARKETPOINTS_CLOCK_OFFSET", offset)
+    if speed is not None:
+        monkeypatch.setenv("MARKETPOINTS_CLOCK_SPEED", speed)
+    with pytest.raises(mp.InvalidRequest, match=problem):
+        mp.Client("key", "http://127.0.0.1:9")

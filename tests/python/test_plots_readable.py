@@ -378,6 +378,41 @@ def test_all_texts_lie_in_a_small_figure(client, size):
         Picture(ax)
 
 
+def test_a_second_picture_on_the_same_axes_is_refused(client):
+    candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW)
+    ax = candles.plot()
+    for more in (candles, candles.only, client.open_interest("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW)):
+        with pytest.raises(mp.InvalidRequest, match=r"a picture is on these axes already; .*mp\.plot\(one, other\)"):
+            more.plot(ax=ax)
+    with pytest.raises(mp.InvalidRequest, match="a picture is on these axes already"):
+        mp.plot(candles, ax=ax)
+    ax.clear()
+    candles.plot(ax=ax, volume=False)
+
+
+def test_several_panels_fit_into_axes_that_are_placed(client):
+    figure = plt.figure(figsize=(9, 6))
+    free = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    pair = ["BTCUSDT", "ETHUSDT"]
+    client.orderbook_heatmap("BINANCE_FUTURES", pair, "5m", start="2026-01-01", period="6h", block_size=[10, 1]).plot(
+        ax=free
+    )
+    Picture(free)
+    boxes = [one.get_position() for one in figure.axes]
+    assert len(boxes) == 4 and all(0.09 < box.x0 < box.x1 < 0.91 and 0.09 < box.y0 < box.y1 < 0.91 for box in boxes)
+    assert not [two for two in itertools.combinations(boxes, 2) if two[0].overlaps(two[1])]
+
+
+def test_panels_of_several_results_share_their_edges():
+    one = decoded(points("FUNDING_RATE_AGG", [START, START + 3600], interval="HOUR", rawSymbol="A", exchange="X")).only
+    ax = (mp.SeriesSet([one]) + book(1.0, 2.0).only).plot(ax=plt.subplots(figsize=(9, 7))[1])
+    Picture(ax)
+    edges = {
+        (round(at.x0, 4), round(at.x1, 4)) for at in (one.get_position() for one in ax.figure.axes) if at.width > 0.2
+    }
+    assert len(edges) == 1 and len(ax.figure.axes) == 3
+
+
 def test_axes_that_are_placed_stay_where_they_are():
     figure = plt.figure(figsize=(3, 2))
     free = figure.add_axes((0.05, 0.1, 0.9, 0.8))
@@ -415,6 +450,9 @@ def test_the_first_day_tells_its_month_where_the_corner_does_not(client, start, 
         ("2026-02-28T16:00", "2026-02-28T23:00", "28 Feb 2026 UTC"),
         ("2026-02-28T16:00", "2026-03-01T08:00", "01 Mar 2026 UTC"),  # as at the label of that midnight
         ("2026-02-26", "2026-03-01", "Mar 2026 UTC"),
+        ("2025-12-20", "2026-01-05", "Dec 2025 to Jan 2026 UTC"),
+        ("2025-08-15", "2026-05-01", "2025 to 2026 UTC"),
+        ("2025-12-15", "2026-05-20", "UTC"),  # every label is of one year, and the first is its number
     ],
 )
 def test_the_corner_has_the_day_of_the_hours_beside_it(client, start, end, corner):

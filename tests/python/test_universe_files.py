@@ -126,6 +126,10 @@ def test_a_file_is_named_in_its_errors(file, tmp_path):
         mp.Universe.from_toml(file("a = " + "[" * 100_000))
     with pytest.raises(mp.InvalidRequest, match=r"nowhere\.toml: cannot be read: No such file"):
         mp.Universe.from_toml(tmp_path / "nowhere.toml")
+    os.mkfifo(tmp_path / "pipe.toml")  # whoever opens one waits for its writer
+    for path, kind in ((tmp_path / "pipe.toml", "a named pipe"), ("/dev/zero", "a device"), (tmp_path, "a folder")):
+        with pytest.raises(mp.InvalidRequest, match=f"is {kind}, not a file"):
+            mp.Universe.from_toml(path)
     with pytest.raises(mp.InvalidRequest, match="neither a Universe nor mappings"):
         mp.Archive(tmp_path).sync_all(mp.Client("key", "http://127.0.0.1:9"), 7)
 

@@ -9,6 +9,8 @@ from ..errors import InvalidRequest
 
 __all__ = ["CLOCK", "SPEED", "OffsetClock", "clock_of_environment", "offset"]
 
+#: Seconds and times beyond those of any clock.
+FAR = 1e12
 CLOCK, SPEED = "MARKETPOINTS_CLOCK_OFFSET", "MARKETPOINTS_CLOCK_SPEED"
 
 
@@ -45,15 +47,17 @@ def clock_of_environment() -> Callable[[], float] | None:
     """
     if not os.environ.get(CLOCK):
         return None
-    return _machine_clock(_number(CLOCK, "seconds"), _number(SPEED, "times") if os.environ.get(SPEED) else 1.0)
+    seconds, speed = _number(CLOCK), _number(SPEED) if os.environ.get(SPEED) else 1.0
+    if not abs(seconds) <= FAR:
+        raise InvalidRequest(f"{CLOCK}: {os.environ[CLOCK]!r} is not a number of seconds")
+    if not 0 < speed <= FAR:
+        raise InvalidRequest(f"{SPEED}: {os.environ[SPEED]!r} is not a number of times, more than 0")
+    return _machine_clock(seconds, speed)
 
 
-def _number(name: str, of_what: str) -> float:
-    text = os.environ[name]
+def _number(name: str) -> float:
+    """The number in an environment variable; NaN where it is none."""
     try:
-        number = float(text)
+        return float(os.environ[name])
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise InvalidRequest(f"{name}: {text!r} is not a number of {of_what}")
-    return number
+        return math.nan

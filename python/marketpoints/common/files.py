@@ -13,7 +13,7 @@ from ..printable import printable
 if TYPE_CHECKING:
     import os
 
-__all__ = ["destination", "unfinished", "write_atomically"]
+__all__ = ["destination", "other_than_file", "unfinished", "write_atomically"]
 
 KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -36,14 +36,20 @@ def destination(path: "str | os.PathLike[str]") -> Path:
         there = place.stat() if place.exists() else None
     except (OSError, RuntimeError) as problem:  # a circle of links, a folder that cannot be read
         raise InvalidRequest(f"{printable(str(path))}: no file can be written there: {_why(problem)}") from None
-    if there is not None and not stat.S_ISREG(there.st_mode):
-        kind = next((name for is_kind, name in KINDS if is_kind(there.st_mode)), "something else")
+    if there is not None and (kind := other_than_file(there)):
         raise InvalidRequest(f"{printable(str(path))}: {kind}, not a file; name a file")
     if not place.parent.is_dir():
         # For a link, name the folder of its target.
         folder = place.parent if named.parent.is_dir() else named.parent
         raise InvalidRequest(f"{printable(str(path))}: there is no folder {printable(str(folder))}")
     return place
+
+
+def other_than_file(there: "os.stat_result") -> str | None:
+    """What stands somewhere, in words; None for a file."""
+    if stat.S_ISREG(there.st_mode):
+        return None
+    return next((name for is_kind, name in KINDS if is_kind(there.st_mode)), "something else")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
 from .. import _engine
@@ -38,6 +38,13 @@ def unknown(call: str, name: str, known: Iterable[str]) -> TypeError:
     return TypeError(f"{call}() got an unexpected keyword argument {name!r}{hint}")
 
 
+def _too_many(call: str, by_position: Sequence[str], every: Iterable[str]) -> TypeError:
+    """The error for more arguments by position than a call takes."""
+    rest = [name for name in every if name not in by_position]
+    taken = ", ".join(name for name in by_position if name != "self")
+    return TypeError(f"{call}() takes {taken or 'nothing'} by position, and by name {', '.join(rest)}")
+
+
 def checked_keywords(arguments: type) -> Callable[[Method], Method]:
     """Decorator: a method takes only its own keywords and a ``TypedDict``'s; ``help`` lists them."""
     keyword_only = inspect.Parameter.KEYWORD_ONLY
@@ -51,7 +58,7 @@ def checked_keywords(arguments: type) -> Callable[[Method], Method]:
         signature = inspect.signature(method)
         own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
         positional = [one for one in own if one.kind is not keyword_only]
-        checked = _checking(method, {one.name for one in [*own, *named]})
+        checked = _checking(method, [one.name for one in [*own, *named]])
         checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*positional, *named, *own[len(positional) :]]
         )
@@ -66,22 +73,29 @@ def hinted_keywords(method: Method) -> Method:
     Python does the latter by itself since 3.13.
     """
     parameters = inspect.signature(method).parameters.values()
-    known = {one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL}
+    known = [one.name for one in parameters if one.kind is not inspect.Parameter.VAR_POSITIONAL]
     if method.__name__ != "__init__":
-        _of_calls.update(known - {"self"})
+        _of_calls.update(set(known) - {"self"})
     return _checking(method, known)
 
 
-def _checking(method: Method, known: set[str]) -> Method:
+def _checking(method: Method, every: Sequence[str]) -> Method:
     made = method.__name__ == "__init__"  # maybe that of a base class, which nobody types
     if not made:
         method.__qualname__ = method.__name__  # Python's own TypeErrors would name the class too
+    known = set(every)
+    kinds = {one.name: one.kind for one in inspect.signature(method).parameters.values()}
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    by_position = [name for name, kind in kinds.items() if kind not in by_name]
+    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values() or len(by_position) == len(every)
 
     @functools.wraps(method)
     def checked(*given: Any, **keywords: Any) -> Any:
         for name in keywords:
             if name not in known:
                 raise unknown(type(given[0]).__name__ if made else method.__name__, name, known - {"self"})
+        if len(given) > len(by_position) and not takes_more:
+            raise _too_many(type(given[0]).__name__ if made else method.__name__, by_position, every)
         return method(*given, **keywords)
 
     return cast("Method", checked)

@@ -114,12 +114,15 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
         most = sum(1 for total in accumulate(heights) if total <= HIGHEST)
         raise SelectionError(f"{len(pictures)} pictures do not fit into one figure; pick up to {most} with sel(…)")
     panels = axes.panels(axes.make(ax, max(5.0, sum(heights))), heights, titled=True)
-    figure = panels[0].figure
+    figure, timed = panels[0].figure, []
     for part, panel in zip(pictures, panels, strict=True):
         before = set(figure.axes) - {panel}
         _draw(part, panel, options)
+        drawn = [one for one in figure.axes if one not in before]
+        timed += [one for one in drawn if one.get_shared_x_axes().joined(one, panels[0])]
         if panel is not panels[-1]:  # the date of all, which would stand where the title of the next one is
-            axes.undated([one for one in figure.axes if one not in before])
+            axes.undated(drawn)
+    axes.aligned(timed)
     return panels[0]
 
 

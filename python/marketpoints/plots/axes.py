@@ -1,6 +1,5 @@
 """Axes: made, divided into panels that share their time, and formatted. Times are UTC, in matplotlib's days."""
 
-import datetime as dt
 import math
 from collections.abc import Sequence
 from itertools import accumulate
@@ -18,6 +17,7 @@ __all__ = [
     "LINE",
     "QUIET",
     "UP",
+    "aligned",
     "amounts",
     "blank",
     "broken",
@@ -38,7 +38,6 @@ __all__ = [
     "show_span",
     "spans",
     "stacked",
-    "times",
     "undated",
 ]
 
@@ -54,8 +53,6 @@ ROOM = 0.75
 TITLE_LINE, NARROW = 0.3, 3.2
 #: Part of their width that axes beside others keep.
 KEPT = 0.8
-#: Inches that a label of the time has at least.
-LABEL_ROOM = 0.45
 
 
 def make(ax: Any, height: float = 5.0) -> Any:
@@ -337,57 +334,22 @@ def scale_by(ax: Any, starts: Any, ends: Any, low: Any, high: Any) -> None:
         ax.update_datalim([(starts[0], np.nanmin(low)), (ends[-1], np.nanmax(high))])
 
 
-def times(ax: Any) -> None:
-    """Formats the time axis."""
-    dates = load("matplotlib.dates")
-    # More labels would run into each other; with fewer than 5, or than 7 where 3 are wanted, the locator finds none.
-    most = max(5, min(9, int(ax.bbox.width // 75)))
-    locator = dates.AutoDateLocator(minticks=3 if most >= 7 else 2, maxticks=most, tz="UTC")
-    ax.xaxis.set_major_locator(locator)
-    beside = [f"{text} UTC".lstrip() for text in ("", "%Y", "%b %Y", "%d %b %Y", "%d %b %Y", "%d %b %Y %H:%M")]
-
-    class Dates(dates.ConciseDateFormatter):  # type: ignore[misc, name-defined]
-        """Short dates, with the month at the first day too: the corner only shows that of the last."""
-
-        corner: str | None = None
-
-        def get_offset(self) -> str:
-            """The text in the corner."""
-            whole: str = super().get_offset()
-            return self.corner or whole
-
-        def format_ticks(self, values: Any) -> list[str]:
-            labels: list[str] = super().format_ticks(values)
-            days = [dates.num2date(value, tz="UTC") for value in values]
-            # Of a day or its evening the corner has the day of these hours, not that which begins at their end.
-            ends = len(days) > 2 and days[-1] - days[0] <= dt.timedelta(days=1) and days[-1].day != days[-2].day
-            self.corner = f"{days[0]:%d %b %Y} UTC" if ends else None
-            if days and all((day.hour, day.minute) == (0, 0) for day in days) and any(day.day != 1 for day in days):
-                first, last = days[0], days[-1]
-                if first.day != 1 and (first.year, first.month) != (last.year, last.month):
-                    labels[0] = f"{first:%d %b}"
-            return _spaced(labels, ax)
-
-    ax.xaxis.set_major_formatter(Dates(locator, tz="UTC", offset_formats=beside))
-    ax.grid(visible=True, color=QUIET, alpha=0.15, linewidth=0.6)
-    ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-
-
-def _spaced(labels: list[str], ax: Any) -> list[str]:
-    """The labels of a narrow axis, those left out that would run into others; a date stays."""
-    inches = ax.bbox.width / ax.figure.dpi
-    every = max(1, math.ceil(len(labels) / max(1, inches / LABEL_ROOM)))
-    kept = next((place for place, label in enumerate(labels) if ":" not in label), 0) % every
-    return [label if place % every == kept else "" for place, label in enumerate(labels)]
-
-
 def stacked(every: Sequence[Any]) -> None:
     """Leaves the labels of the time to the lowest of several panels."""
     for one in every[:-1]:
         one.tick_params(axis="x", labelbottom=False)
     undated(every[:-1])
+
+
+def aligned(panels: Sequence[Any]) -> None:
+    """Panels of one width, where no layout engine sees to it: a colour bar takes room from one of them."""
+    figure = panels[0].figure
+    if figure.get_layout_engine() is not None:
+        return
+    places = [panel.get_position() for panel in panels]
+    left, right = max(place.x0 for place in places), min(place.x1 for place in places)
+    for panel, place in zip(panels, places, strict=True):
+        panel.set_position((left, place.y0, right - left, place.height))
 
 
 def undated(every: Sequence[Any]) -> None:

@@ -5,9 +5,10 @@ from typing import Any
 
 from ..common.data_types import TABLE, amount, role, title as title_of
 from ..common.protocols import Drawable
-from .axes import amounts, blank, legend, make, show_asked, show_rows, spans, times
+from .axes import amounts, blank, legend, make, show_asked, show_rows, spans
 from .colours import LINE, SIDES, text_colour
 from .labels import amount_unit, identity_of, label, plain, shared, title
+from .time_axis import times
 
 __all__ = ["column_of", "draw", "is_bars", "of_sides"]
 

@@ -6,10 +6,11 @@ from typing import Any
 from ..common.data_types import role
 from ..common.optional import load
 from ..common.protocols import Drawable
-from .axes import amounts, blank, legend, make, panels, prices, scale_by, show_rows, spans, stacked, times
+from .axes import amounts, blank, legend, make, panels, prices, scale_by, show_rows, spans, stacked
 from .bars import draw as draw_bars
 from .colours import DOWN, UP, text_colour
 from .labels import amount_unit, identity_of, label, price_label, shared, title
+from .time_axis import times
 
 __all__ = [
     "OHLC",
@@ -48,7 +49,8 @@ def candles(shown: Drawable, ax: Any, volume: bool) -> Any:
 
 def of_sides(series: Sequence[Drawable], ax: Any, volume: bool) -> Any:
     """Candles of which each side is a series: prices once, the volume of the first side up, of the other down."""
-    ax, *below = panels(make(ax), (3.0, 1.4) if volume else (1,))
+    with_volume = volume and any(len(one) for one in series)
+    ax, *below = panels(make(ax), (3.0, 1.4) if with_volume else (1,))
     draw_prices(ax, series, series[0])
     ax.set_title(title(shared([identity_of(one) for one in series])), loc="left")
     if below:

@@ -9,7 +9,7 @@ from ..common.optional import load
 from ..common.protocols import Drawable, DrawableLevels
 from ..errors import InvalidRequest, SelectionError
 from . import palette
-from .axes import blank, line, make, prices, show_asked, show_span, spans, times
+from .axes import blank, line, make, prices, show_asked, show_span, spans
 from .bars import is_bars
 from .candles import draw_prices, is_candles
 from .cells import mass, outside
@@ -17,6 +17,7 @@ from .labels import amount_unit, identity_of, label, price_label, title, volume_
 from .overlays import bubbles, candles_over, middles
 from .pixels import Pixels
 from .ranges import price_range, row_height
+from .time_axis import times
 from .together import Result, flattened, same_market
 
 __all__ = ["SideColours", "heatmap"]

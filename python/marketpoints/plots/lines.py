@@ -22,9 +22,9 @@ from .axes import (
     show_rows,
     spans,
     stacked,
-    times,
 )
 from .labels import amount_unit, identity_of, label, names, plain, shared, title
+from .time_axis import times
 
 __all__ = [
     "AMOUNT",

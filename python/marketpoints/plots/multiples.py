@@ -8,10 +8,11 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import bars, candles
-from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans, times
+from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, plain, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, left_out, panels_of, unit_of
 from .options import smile, term_structure
+from .time_axis import times
 
 __all__ = ["LAYOUTS", "Layout", "by_choice", "is_lines", "odds"]
 

@@ -9,11 +9,12 @@ from ..common.optional import load
 from ..common.protocols import DrawableProfile
 from ..errors import InvalidRequest
 from . import bars
-from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked, times
+from .axes import amounts, blank, legend, make, panels, prices, show_span, spans, stacked
 from .cells import add_cells, gathered, mass, outside, row_height, step_of
 from .colours import DOWN, POINT, QUIET, UP
 from .labels import amount_unit, identity_of, label, price_label, short_amounts, title, volume_per
 from .ranges import finest
+from .time_axis import times
 
 __all__ = ["KINDS", "ProfileKind", "aside", "profile"]
 

@@ -4,7 +4,9 @@ import textwrap
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+from ..errors import InvalidRequest
 from .axes import kept_width
 from .picture_options import check_axes
 
@@ -12,8 +14,13 @@ __all__ = ["fitted"]
 
 Draw = TypeVar("Draw", bound=Callable[..., Any])
 
+#: The titles of the pictures that were drawn, by their first axes: those that have it still hold the picture.
+_titles: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+
 #: Distance in pixels, at 100 to the inch, of the outermost text from the figure's edge.
 MARGIN = 3
+#: Inches of axes that are too low for numbers at them.
+LOW = 0.2
 #: Axes give up to so much of their width or height to texts.
 MOST = 0.6
 
@@ -24,6 +31,11 @@ def fitted(draw: Draw) -> Draw:
     @wraps(draw)
     def drawn(*args: Any, ax: Any, **options: Any) -> Any:
         check_axes(ax)
+        if ax is not None and _titles.get(ax, "") and ax.get_title("left") == _titles[ax]:
+            raise InvalidRequest(
+                "ax: a picture is on these axes already; draw results together, mp.plot(one, other), or clear them "
+                "first, ax.clear()"
+            )
         before = set() if ax is None else set(ax.figure.axes) - {ax}
         alone = ax is not None and _is_whole(ax)
         made = draw(*args, ax=ax, **options)
@@ -34,6 +46,7 @@ def fitted(draw: Draw) -> Draw:
             if not _inside(own):
                 break
             _fit(own)
+        _titles[made] = made.get_title("left")
         return made
 
     return drawn  # type: ignore[return-value]
@@ -50,8 +63,11 @@ def _fit(every: Sequence[Any]) -> None:
     """Makes titles and labels of axes fit. Their height is final only where no layout engine changes it."""
     for one in every:
         _headline(one)
-        is_named = bool(one.get_title("left")) and one.figure.get_layout_engine() is None
-        _shortened(one.yaxis.label, one.bbox.height, is_named)
+        is_free = one.figure.get_layout_engine() is None
+        low = one.bbox.height < LOW * one.figure.dpi
+        _shortened(one.yaxis.label, one.bbox.height, is_free and (low or bool(one.get_title("left"))))
+        if is_free and low:
+            one.tick_params(axis="y", labelleft=False)
 
 
 def _headline(ax: Any) -> None:
@@ -88,10 +104,10 @@ def _balanced(text: str, most: int) -> str:
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _shortened(label: Any, room: float, is_named: bool) -> None:
+def _shortened(label: Any, room: float, is_needless: bool) -> None:
     """An axis' label as long as the axis: in smaller letters, with its unit on a second line.
 
-    Where that is too long, none if a title names the quantity.
+    Where that is too long, none if a title names the quantity, or if it would lie over the labels of others.
     """
     for size in ("small", "x-small", "xx-small"):
         if not label.get_text() or label.get_window_extent().height <= room:
@@ -99,7 +115,7 @@ def _shortened(label: Any, room: float, is_named: bool) -> None:
         if size == "x-small":
             label.set_text(label.get_text().replace(" (", "\n("))
         label.set_fontsize(size)
-    if is_named and label.get_window_extent().height > room:
+    if is_needless and label.get_window_extent().height > room:
         label.set_text("")
 
 

@@ -108,7 +108,7 @@ def together(results: Sequence[Drawable], ax: Any, volume: bool) -> Any:
         _group(group, panel)
     _titles(results, panels, notes, is_one)
     axes.stacked(panels)
-    _aligned(panels)
+    axes.aligned(panels)
     return panels[0]
 
 
@@ -240,14 +240,3 @@ def _titles(results: Sequence[Drawable], panels: Sequence[Any], notes: Mapping[A
     for panel in panels[1:]:
         if panel.get_ylabel():
             panel.set_title(notes.get(panel, ""), loc="left")
-
-
-def _aligned(panels: Sequence[Any]) -> None:
-    """Panels of one width, where no layout engine sees to it: a colour bar takes room from one of them."""
-    figure = panels[0].figure
-    if figure.get_layout_engine() is not None:
-        return
-    places = [panel.get_position() for panel in panels]
-    left, right = max(place.x0 for place in places), min(place.x1 for place in places)
-    for panel, place in zip(panels, places, strict=True):
-        panel.set_position((left, place.y0, right - left, place.height))

@@ -5,10 +5,11 @@ from typing import Any
 from ..common.optional import load
 from ..common.protocols import DrawableTpo
 from ..errors import SelectionError
-from .axes import blank, days, legend, make, prices, show_span, spans, times
+from .axes import blank, days, legend, make, prices, show_span, spans
 from .cells import outside, row_height, step_of
 from .colours import DOWN, LINE, POINT, QUIET
 from .labels import amount_unit, identity_of, label, price_label, title
+from .time_axis import times
 
 __all__ = ["tpo"]
 

@@ -12,6 +12,7 @@ from .. import _engine
 from ..client.discovery import DiscoveryMethods
 from ..common.arguments import folder, interval_name, names, path_text, series_type, text
 from ..common.display import safe_repr
+from ..common.files import other_than_file
 from ..common.intervals import BY_LENGTH, BY_NAME
 from ..common.queries import PAIRED, QueryArguments
 from ..common.secrets import redacted
@@ -223,6 +224,8 @@ def _read(file: str) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
+        if kind := other_than_file(Path(file).stat()):  # some never end
+            raise InvalidRequest(f"is {kind}, not a file")
         with Path(file).open("rb") as opened:
             return tomllib.load(opened)
     except OSError as problem:

@@ -115,7 +115,7 @@ impl Kernel {
     /// The variable names no kernel, or one whose instructions the processor lacks; the message lists those it has.
     pub fn active() -> Result<Self, &'static str> {
         static ACTIVE: OnceLock<Result<Kernel, String>> = OnceLock::new();
-        let chosen = ACTIVE.get_or_init(|| match std::env::var_os(KERNEL_VARIABLE) {
+        let chosen = ACTIVE.get_or_init(|| match std::env::var_os(KERNEL_VARIABLE).filter(|name| !name.is_empty()) {
             None => Ok(Self::best()),
             Some(name) => Self::named(&name.to_string_lossy()),
         });
