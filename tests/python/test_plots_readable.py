@@ -450,6 +450,7 @@ def test_the_first_day_tells_its_month_where_the_corner_does_not(client, start, 
         ("2026-02-28T16:00", "2026-02-28T23:00", "28 Feb 2026 UTC"),
         ("2026-02-28T16:00", "2026-03-01T08:00", "01 Mar 2026 UTC"),  # as at the label of that midnight
         ("2026-02-26", "2026-03-01", "Mar 2026 UTC"),
+        ("2025-12-31T10:00", "2026-01-01T06:00", "01 Jan 2026 UTC"),
         ("2025-12-20", "2026-01-05", "Dec 2025 to Jan 2026 UTC"),
         ("2025-08-15", "2026-05-01", "2025 to 2026 UTC"),
         ("2025-12-15", "2026-05-20", "UTC"),  # every label is of one year, and the first is its number

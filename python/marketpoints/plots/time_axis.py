@@ -60,6 +60,8 @@ def _corner(days: Sequence[dt.datetime]) -> str | None:
         return f"{first:%d %b %Y} UTC"
     if first.year == last.year or all((day.month, day.day) == (1, 1) for day in days):
         return None
+    if any((day.hour, day.minute) != (0, 0) for day in days):  # a label says where the year begins
+        return None
     if all(day.day == 1 for day in days):
         return f"{first.year} to {last.year} UTC"
     return f"{first:%b %Y} to {last:%b %Y} UTC"
