@@ -24,6 +24,8 @@ __all__ = ["Footprint", "FootprintNumbers", "SideProfile", "TpoLetters"]
 CELL, LETTER = (34.0, 11.0), (5.0, 9.0)
 #: Width of a digit in letter heights, the smallest and the largest letters in points.
 DIGIT, SMALL, LARGE = 0.64, 4.8, 9.0
+#: Width of a bold digit in usual ones.
+BOLD = 1.1
 #: Pixels, at 100 to the inch, below which a bucket of a footprint has no room for bars.
 NARROW = 14.0
 #: Pixels that a bar needs, and share of the axes that a profile at their side takes.
@@ -31,7 +33,7 @@ THIN, SHARE = 2.0, 0.2
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXabcdefghijklmnopqrstuvwx"
 
 
-def letters_of(ax: Any, width: float, height: float, characters: int) -> float | None:
+def letters_of(ax: Any, width: float, height: float, characters: float) -> float | None:
     """Font size at which a text fits into so many pixels; None if too small to read."""
     inch = float(ax.figure.dpi)
     size = min(LARGE, 0.75 * height / inch * 72, 0.94 * width / (characters * DIGIT) / inch * 72)
@@ -87,14 +89,19 @@ class Footprint(Composed):
         return (left, right, floor, roof, *(values[seen] for values in rest))
 
     def _size(self, ax: Any, cells: Any) -> float | None:
-        left, right, floor, roof, sold, bought, *_ = cells
+        left, right, floor, roof, sold, bought, imbalances, _ = cells
         if not len(left):
             return None
         width, height, scale = float(np.median(right - left)), float(np.median(roof - floor)), scale_of(ax)
         if width < CELL[0] * scale or height < CELL[1] * scale:
             return None
-        longest = 2 * max(len(short(value)) for value in np.concatenate([sold, bought])) + 1
-        return letters_of(ax, width, height, longest)
+        sides = ((sold, -1), (bought, 1))
+        digits = [
+            len(short(value)) * (BOLD if bold else 1.0)
+            for values, toward in sides
+            for value, bold in zip(values, np.isin(imbalances, (toward, 2)), strict=True)
+        ]
+        return letters_of(ax, width, height, 2 * max(digits) + 1)
 
     def parts(self, ax: Any) -> Iterator[Any]:
         """Numbers on a background coloured by the larger side, or bars to the left and to the right."""
