@@ -378,6 +378,12 @@ def test_all_texts_lie_in_a_small_figure(client, size):
         Picture(ax)
 
 
+def test_the_paid_funding_rate_lies_over_the_predicted_one(client):
+    ax = client.funding_rate("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW).plot()
+    above = {one.get_label(): one.get_zorder() for one in ax.lines}
+    assert above["rate_close"] > above["predicted_close"]
+
+
 def test_a_second_picture_on_the_same_axes_is_refused(client):
     candles = client.candles("BINANCE_FUTURES", "BTCUSDT", "1h", **WINDOW)
     ax = candles.plot()

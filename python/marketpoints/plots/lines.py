@@ -202,7 +202,8 @@ def _panel(panel: Panel, parts: Sequence[LineRows], ax: Any) -> None:
             else:
                 along, at = times_of, rows
             values = _values(part, name, at)
-            line(ax, along, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name))
+            above = 2 - place / 100  # what was paid lies over what was predicted
+            line(ax, along, values, color=colour, linestyle=style, linewidth=1.2, label=_name(part, name), zorder=above)
             count += 1
     unit = unit_of(panel, parts[0].shown)
     if panel.unit == FRACTION:

@@ -58,7 +58,8 @@ class BucketMethods(_engine.SeriesBase):
 
         None for a body decoded alone, and for a series read from an archive with open ends. A range of rows has
         the part from its first row to the row after its last; at an end of the series it has the series' own end.
-        The window is on bucket starts, and without the buckets that were not closed yet unless these were requested.
+        The window is on bucket starts, ends at the moment of the call at the latest, and is without the buckets that
+        were not closed yet unless these were requested.
         """
         window = self._provenance.window
         return self._part or (None if window is None else Window(*map(from_seconds, window)))
