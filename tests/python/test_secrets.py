@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import marketpoints as mp
+from marketpoints import _engine
 from marketpoints.common.secrets import Hidden
 
 PACKAGE = Path(mp.__file__).parent
@@ -336,6 +337,10 @@ KINDS = sorted(set(classes_with_a_repr()), key=lambda kind: kind.__name__)
 def test_the_repr_of_a_half_made_object_does_not_raise(kind):
     concrete = type(kind.__name__, (kind,), {})
     concrete.__abstractmethods__ = frozenset()
+    if issubclass(kind, (_engine.SeriesBase, _engine.SeriesSetBase)):  # the engine makes none by halves
+        with pytest.raises(TypeError, match="missing"):
+            concrete.__new__(concrete)
+        return
     assert repr(concrete.__new__(concrete))
 
 

@@ -10,7 +10,7 @@ from ..errors import InvalidRequest
 __all__ = ["CLOCK", "SPEED", "OffsetClock", "clock_of_environment", "offset"]
 
 #: Seconds and times beyond those of any clock.
-FAR = 1e12
+FAR = 1e15
 CLOCK, SPEED = "MARKETPOINTS_CLOCK_OFFSET", "MARKETPOINTS_CLOCK_SPEED"
 
 
