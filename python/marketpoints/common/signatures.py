@@ -89,13 +89,17 @@ def _checking(method: Method, every: Sequence[str]) -> Method:
     by_position = [name for name, kind in kinds.items() if kind not in by_name]
     takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values() or len(by_position) == len(every)
 
+    def typed(given: Sequence[Any]) -> str:
+        """The call as users type it."""
+        return type(given[0]).__name__ if made else method.__name__
+
     @functools.wraps(method)
     def checked(*given: Any, **keywords: Any) -> Any:
         for name in keywords:
             if name not in known:
-                raise unknown(type(given[0]).__name__ if made else method.__name__, name, known - {"self"})
+                raise unknown(typed(given), name, known - {"self"})
         if len(given) > len(by_position) and not takes_more:
-            raise _too_many(type(given[0]).__name__ if made else method.__name__, by_position, every)
+            raise _too_many(typed(given), by_position, every)
         return method(*given, **keywords)
 
     return cast("Method", checked)

@@ -5,8 +5,7 @@ from typing import Any
 
 from ..common.optional import load
 from ..common.protocols import DrawableLevels, DrawableProfile
-from .labels import short_amounts
-from .palette import numbers
+from .palette import describe, numbers
 from .ranges import finest, row_height
 
 __all__ = ["add_cells", "gathered", "mass", "outside", "row_height", "step_of"]
@@ -41,7 +40,7 @@ def add_cells(
 
     from .artists import Cells
 
-    colours, ticker = load("matplotlib.colors"), load("matplotlib.ticker")
+    colours = load("matplotlib.colors")
     positive = total > 0
     cell, row, total = cell[positive], row[positive], total[positive]
     norm, ticks = None, []
@@ -62,11 +61,7 @@ def add_cells(
         return
     # The few smallest and largest volumes share the colours of the ends.
     bar = ax.figure.colorbar(picture, ax=ax, pad=0.015, aspect=30, extend="both")
-    bar.set_label(text)
-    bar.set_ticks(ticks)
-    bar.ax.yaxis.set_major_formatter(short_amounts())
-    bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
-    bar.outline.set_visible(False)
+    describe(bar, text, ticks)
 
 
 def outside(levels: Any, window: tuple[float, float] | None, height: float) -> str:

@@ -14,7 +14,7 @@ from ..common.optional import load
 from ..errors import InvalidRequest
 from .labels import short_amounts
 
-__all__ = ["COLOURS", "NORMS", "THEMES", "Theme", "colour_bar", "scale", "theme"]
+__all__ = ["COLOURS", "NORMS", "THEMES", "Theme", "colour_bar", "describe", "scale", "theme"]
 
 #: Scales by name.
 NORMS = ("quantile", "log", "symlog", "linear")
@@ -173,17 +173,21 @@ def _edges(norm: Any) -> Any:
 
 def colour_bar(picture: Any, ax: Any, text: str, pad: float = 0.015, room: float = 0.15) -> Any:
     """A colour bar beside the axes, with round volumes at it; it takes ``room``, a part of the axes' width."""
-    ticker = load("matplotlib.ticker")
     bar = ax.figure.colorbar(picture, ax=ax, pad=pad, fraction=room, aspect=30, extend="both")
-    bar.set_label(text)
     # In narrow axes the bar is thin, and therefore low.
     inches = min(ax.bbox.height, 0.8 * ax.bbox.width) / ax.figure.dpi
     most = max(2, min(8, int(inches / 0.36)))
-    bar.set_ticks(tick_values(picture.norm, most))
-    bar.ax.yaxis.set_major_formatter(short_amounts())
-    bar.ax.yaxis.set_minor_locator(ticker.NullLocator())
-    bar.outline.set_visible(False)
+    describe(bar, text, tick_values(picture.norm, most))
     return bar
+
+
+def describe(bar: Any, text: str, ticks: Sequence[float]) -> None:
+    """Labels a colour bar: what it shows, and these volumes."""
+    bar.set_label(text)
+    bar.set_ticks(ticks)
+    bar.ax.yaxis.set_major_formatter(short_amounts())
+    bar.ax.yaxis.set_minor_locator(load("matplotlib.ticker").NullLocator())
+    bar.outline.set_visible(False)
 
 
 def tick_values(norm: Any, most: int) -> list[float]:
