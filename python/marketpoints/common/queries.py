@@ -158,6 +158,7 @@ _SPELLED_ARGUMENTS = {
     for name in (*QueryArguments.__annotations__, *_PLACES)
     if name not in TYPED_ARGUMENTS
 }
+_TEXTS = {name for name in _SPELLED_ARGUMENTS if PARAMETERS[name][0] in ("text", "texts")}
 
 
 def build_query(
@@ -187,9 +188,12 @@ def build_query(
     """
     typed: dict[str, Any] = {}
     spelled: list[tuple[str, str]] = []
-    places = zip(_PLACES, (interval_name(interval), exchange, symbol), strict=True)
+    named = interval if isinstance(interval, str) else interval_name(interval)
+    places = zip(_PLACES, (named, exchange, symbol), strict=True)
     for name, value in chain(arguments.items(), places):
-        if name in TYPED_ARGUMENTS:
+        if isinstance(value, str) and name in _TEXTS and value.isascii():  # most are, and need no further look
+            spelled.append((name, value))
+        elif name in TYPED_ARGUMENTS:
             typed[name] = TYPED_ARGUMENTS[name](value)
         elif name in _SPELLED_ARGUMENTS:
             for one in _SPELLED_ARGUMENTS[name](value, name):

@@ -82,6 +82,8 @@ def to_unix(value: Time | None, name: str = "time") -> float | None:
     """
     if value is None:
         return None
+    if type(value) is int or type(value) is float:  # before what takes longer to tell
+        return _engine.unix_seconds(value, name)
     if isinstance(value, str):
         return _engine.unix_seconds(sendable(value, name), name)
     if isinstance(value, dt.date):
@@ -137,6 +139,8 @@ def to_seconds(value: Duration, name: str) -> float:
 
 def _length(value: Any, name: str) -> tuple[Any, bool]:
     """A duration for the engine, and whether it is in nanoseconds: a text or a number; NaN is no duration."""
+    if type(value) is int or type(value) is float:  # before what takes longer to tell
+        return value, False
     if isinstance(value, dt.timedelta):
         # pandas' Timedelta is a timedelta with nanoseconds.
         return value // MICROSECOND * 1_000 + getattr(value, "nanoseconds", 0), True
