@@ -52,6 +52,6 @@ pub(crate) use points::checksum::xxh3;
 pub use regular_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
 #[cfg(feature = "service")]
 pub(crate) use state_file::open_own;
-pub(crate) use state_file::{is_foreign, is_same_file, open_own_to_write};
+pub(crate) use state_file::{FileIdentity, is_foreign, is_same_file, open_own_to_write};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};

@@ -48,17 +48,47 @@ pub(crate) fn is_foreign(path: &Path) -> Option<&'static str> {
     (!about.is_file()).then_some(NO_FILE)
 }
 
-/// Whether an open file is still the one at that path.
-#[cfg(unix)]
-pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (Ok(own), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
-    (own.dev(), own.ino()) == (named.dev(), named.ino())
+/// Which file one is. No other gets the same while that one is open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileIdentity {
+    #[cfg(unix)]
+    device_and_number: (u64, u64),
 }
 
-#[cfg(not(unix))]
-pub(crate) fn is_same_file(_: &File, path: &Path) -> bool {
-    path.exists()
+impl FileIdentity {
+    /// That of an open file.
+    #[cfg(unix)]
+    pub(crate) fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|about| Self::in_metadata(&about))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(_: &File) -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Whether it is the file at that path.
+    #[cfg(unix)]
+    pub(crate) fn is_at(self, path: &Path) -> bool {
+        fs::symlink_metadata(path)
+            .is_ok_and(|about| self.device_and_number == Self::in_metadata(&about).device_and_number)
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn is_at(self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    #[cfg(unix)]
+    fn in_metadata(about: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { device_and_number: (about.dev(), about.ino()) }
+    }
+}
+
+/// Whether an open file is still the one at that path.
+pub(crate) fn is_same_file(file: &File, path: &Path) -> bool {
+    FileIdentity::of(file).is_ok_and(|own| own.is_at(path))
 }
 
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {

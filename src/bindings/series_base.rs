@@ -8,6 +8,7 @@ use pyo3::types::{PyInt, PyList, PyString, PyTuple};
 use pyo3::{PyTraverseError, PyVisit};
 
 use super::columns::Columns;
+use super::errors;
 
 /// How Python pickles an object by itself, which the oldest protocols cannot do for objects of a base like these.
 fn reduced<'py>(object: &Bound<'py, PyAny>, protocol: i32) -> PyResult<Bound<'py, PyAny>> {
@@ -85,7 +86,17 @@ pub(super) struct SeriesSetBase {
 impl SeriesSetBase {
     #[new]
     #[pyo3(signature = (series, why_empty = None, weight = None))]
-    fn new(series: &Bound<'_, PyAny>, why_empty: Option<Py<PyString>>, weight: Option<u64>) -> PyResult<Self> {
+    fn new(
+        series: &Bound<'_, PyAny>,
+        why_empty: Option<Py<PyString>>,
+        weight: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let whole = |weight: &Bound<'_, PyAny>| {
+            let problem =
+                |_| errors::invalid(weight.py(), "weight: that of a call is a whole number, 0 or more, or None");
+            weight.extract::<u64>().map_err(problem)
+        };
+        let weight = weight.map(whole).transpose()?;
         let items = match series.cast::<PyList>() {
             Ok(list) => list.to_tuple(),
             Err(_) => series.py().get_type::<PyTuple>().call1((series,))?.cast_into()?,

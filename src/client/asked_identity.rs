@@ -3,8 +3,8 @@
 //! would pass a bucket that is not closed for one that is.
 
 use super::error::{ClientError, ErrorKind};
-use super::typos::letters;
 use crate::columns::Series;
+use crate::protocol::suggest::letters;
 use crate::protocol::{Interval, PointsQuery, SeriesId};
 
 /// Refuses an answer with a series of something else than the query asks for.

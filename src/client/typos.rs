@@ -41,8 +41,3 @@ pub(super) fn check_places(query: &PointsQuery) -> Result<(), ClientError> {
         ))),
     }
 }
-
-/// The letters and digits of a name, in one case: separators are a matter of spelling.
-pub(super) fn letters(name: &str) -> String {
-    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_uppercase).collect()
-}

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -302,3 +303,27 @@ def test_nothing_is_paid_when_the_archive_cannot_be_begun(demo, tmp_path):
     # And it can be begun later: nothing half-written stands in the way.
     with demo.client("unlimited") as client:
         assert mp.Archive(tmp_path).sync(client, "candles", *MARKET, **BEGUN).rows == 24
+
+
+@pytest.mark.parametrize("goes", [shutil.rmtree, lambda folder: folder.rename(folder.with_name("moved"))])
+def test_a_folder_that_goes_during_a_sync_is_an_error_that_has_what_was_paid_for(tmp_path, goes):
+    folder = tmp_path / "archive"
+    archive = mp.Archive(folder)
+    answered = []
+
+    def progress(done, total):
+        if not answered:
+            goes(folder)
+        answered.append((done, total))
+
+    books = ("orderbook_heatmap", *MARKET[:2], "1m")
+    levels = {"block_size": 100, "max_depth": 1}
+    with mp.LocalService() as service, service.client("unlimited") as client:
+        service.faults.set(latency=1.0, path="/v1/points", count=2)  # of three requests: one is answered long before
+        with pytest.raises(mp.ArchiveError, match="removed or moved while this wrote to it") as caught:
+            archive.sync(client, *books, start=END - 200 * HOUR, end=END, progress=progress, **levels)
+        assert answered[0] == (1, 3)
+        assert caught.value.results and not folder.exists()
+        service.faults.clear()
+        # It can be asked again.
+        assert archive.sync(client, *books, start=END - HOUR, end=END, **levels).rows > 0

@@ -237,6 +237,17 @@ def test_usage(cli, demo):
     assert demo.keys["basic"] not in text
 
 
+def test_a_misspelt_command_or_choice_has_the_nearest(cli):
+    for words, choice, near in [
+        (("fech", "candles"), "fech", "fetch"),
+        (("fetch", "candles", *MARKET, "1h", "--format", "parket"), "parket", "parquet"),
+    ]:
+        done = cli(*words)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"invalid choice: {choice!r}" in done.stderr and f"did you mean {near}?" in done.stderr
+    assert "did you mean" not in cli("zzzzzzzz").stderr
+
+
 def test_a_misspelt_option_shows_the_usage_of_its_command_and_what_was_meant(cli):
     done = cli("fetch", "candles", *MARKET, "1h", "--strat", "2026-01-01")
     assert (done.returncode, done.stdout) == (2, "")

@@ -342,6 +342,22 @@ def test_a_fault_has_a_status_that_there_is(service, status):
     assert "neither 429 nor one of 500 to 599" in problem(mp.InvalidRequest, lambda: service.faults.set(status=status))
 
 
+def test_what_is_no_text_where_one_is_wanted_is_named(service, client):
+    heatmap = client.orderbook_heatmap(*MARKET, "1m", block_size=10, period="5m")
+    for call, words in [
+        (lambda: service.faults.set(path=5, drop=True), "path: 5 of type int is not a text"),
+        (lambda: service.faults.set(headers={"a": 1}), "headers: a: 1 of type int is not a text"),
+        (lambda: service.faults.set(headers={1: "a"}), "headers: 1 of type int is not a text"),
+        (lambda: service.faults.set(headers=["a"]), "headers: a list is no mapping of names to texts"),
+        (lambda: heatmap.raster(width=10, height=10, reduce=HALF), "is no Unicode: half of a surrogate pair"),
+        (lambda: mp.align(client.candles(*MARKET, "1m", period="5m"), as_frame=[]), "as_frame: [] is none of"),
+        (lambda: client.markets(coin=b"btc"), "is neither a name nor a list of names"),
+        *((lambda weight=weight: mp.SeriesSet([], weight=weight), "weight: that") for weight in (-5, 2**70, "5")),
+    ]:
+        assert words in problem(mp.InvalidRequest, call)
+    assert mp.SeriesSet([], weight=2**63).weight == 2**63
+
+
 def test_a_store_is_never_made_among_the_dumps(tmp_path):
     dumps = tmp_path / "dumps"
     (dumps / "trades").mkdir(parents=True)
@@ -392,6 +408,7 @@ def test_what_a_record_was_not_sent_is_unknown(client):
         ("1e308", None, "MARKETPOINTS_CLOCK_OFFSET: '1e308' is not a number of seconds"),
         ("nan", None, "MARKETPOINTS_CLOCK_OFFSET: 'nan' is not a number of seconds"),
         *(("5", speed, "MARKETPOINTS_CLOCK_SPEED: .* more than 0") for speed in ("0", "-1", "fast", "inf")),
+        ("", "10", "MARKETPOINTS_CLOCK_SPEED is set, and MARKETPOINTS_CLOCK_OFFSET is not; set both"),
     ],
 )
 def test_a_clock_of_the_environment_that_no_clock_shows_is_refused(monkeypatch, offset, speed, problem):

@@ -187,7 +187,9 @@ class Parser(argparse.ArgumentParser):
         return re.findall(r"--[a-z-]+", self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Ends with status 2 and the error's message."""
+        """Ends with status 2 and the error's message, with the nearest of the choices where it is about one."""
+        if choice := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)$", message):
+            message += did_you_mean(_engine.closest(choice[1], re.findall(r"[\w.-]+", choice[2])))
         super().error(printable(message))
 
 

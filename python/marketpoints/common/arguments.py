@@ -101,8 +101,10 @@ def names(value: Names, name: str) -> list[str]:
     """
     if value is None:
         return []
-    several = [value] if isinstance(value, str) else value
+    several: Any = [value] if isinstance(value, str) else value
     try:
+        if isinstance(several, (bytes, bytearray)):
+            raise TypeError("their parts are numbers")
         listed = [text(one, name) or "" for one in several]
     except TypeError:
         raise InvalidRequest(f"{name}: {redacted(value)} is neither a name nor a list of names") from None

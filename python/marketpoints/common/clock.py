@@ -40,12 +40,16 @@ def _machine_clock(seconds: float, speed: float = 1.0) -> OffsetClock:
 def clock_of_environment() -> Callable[[], float] | None:
     """The machine's clock times ``MARKETPOINTS_CLOCK_SPEED`` plus the seconds in ``MARKETPOINTS_CLOCK_OFFSET``.
 
-    None where the offset is not set; the speed is 1 where it is not.
+    None where neither is set; the speed is 1 where it is not.
 
     Raises:
-        InvalidRequest: One of them is no such number.
+        InvalidRequest: One of them is no such number, or there is a speed and no offset.
     """
     if not os.environ.get(CLOCK):
+        if os.environ.get(SPEED):
+            raise InvalidRequest(
+                f"{SPEED} is set, and {CLOCK} is not; set both as `marketpoints serve` prints them, or none"
+            )
         return None
     seconds, speed = _number(CLOCK), _number(SPEED) if os.environ.get(SPEED) else 1.0
     if not abs(seconds) <= FAR:

@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import between, count as positive, flag, number
+from ..common.arguments import between, count as positive, flag, number, text
 from ..common.display import safe_repr
 from ..common.signatures import hinted_keywords
 from ..errors import InvalidRequest
@@ -108,12 +108,10 @@ class Faults:
         """
         if retry_after is not None and status != 429:
             raise InvalidRequest("retry_after goes with status=429")
-        given: object = headers  # whatever was passed
-        if given is not None and not isinstance(given, Mapping):
-            raise InvalidRequest(f"headers: a {type(given).__name__} is no mapping of names to texts")
+        replaced = None if headers is None else _header_texts(headers)
         delay, chance = number(latency, "latency"), number(probability, "probability")
         rule = self._faults.add(
-            path,
+            text(path, "path") or "",
             probability=1.0 if chance is None else chance,
             count=positive(count, "count"),
             latency=0.0 if delay is None else delay,
@@ -121,14 +119,14 @@ class Faults:
             retry_after=1 if retry_after is None else between(retry_after, "retry_after", 0, 2**32 - 1),
             cut_body=None if cut_body is None else between(cut_body, "cut_body", 0, 2**63 - 1),
             drop=flag(drop, "drop"),
-            headers=None if headers is None else list(headers.items()),
+            headers=replaced,
         )
         if seed is not None:
             self.seed(seed)
         shown: dict[str, Any] = {"path": path, "latency": latency, "status": status, "retry_after": retry_after}
         shown |= {"cut_body": cut_body, "drop": drop, "headers": headers, "probability": probability, "count": count}
-        text = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value not in (None, False, "", 1.0))
-        return FaultRule(rule, text)
+        words = ", ".join(f"{name}={value!r}" for name, value in shown.items() if value not in (None, False, "", 1.0))
+        return FaultRule(rule, words)
 
     def seed(self, seed: int) -> None:
         """Starts the random sequence of ``probability`` anew."""
@@ -158,3 +156,14 @@ def _status(status: int) -> int:
         return 429 if status == 429 else between(status, "status", 500, 599)
     except InvalidRequest:
         raise InvalidRequest(f"status: {status!r} is neither 429 nor one of 500 to 599") from None
+
+
+def _header_texts(headers: object) -> list[tuple[str, str | None]]:
+    """Headers by name; None for one that is left out.
+
+    Raises:
+        InvalidRequest: They are no mapping of names to texts.
+    """
+    if not isinstance(headers, Mapping):
+        raise InvalidRequest(f"headers: a {type(headers).__name__} is no mapping of names to texts")
+    return [(text(name, "headers") or "", text(value, f"headers: {name}")) for name, value in headers.items()]

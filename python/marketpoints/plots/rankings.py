@@ -119,7 +119,9 @@ def leaderboard(records: Sequence[Any], ax: Any) -> Any:
     """Realized profit and loss of each wallet, with the share of positions won."""
     some = _largest(records, lambda one: one.total_realized_pnl, ax)
     ax = make(ax, _height(len(some)))
-    ax.set_title(_title("leaderboard", len(some), len(records), "wallets"), loc="left")
+    one_wallet = len(records) == 1
+    title = "trader profile" if one_wallet else _title("leaderboard", len(some), len(records), "wallets")
+    ax.set_title(title, loc="left")
     if not some:
         return blank(ax, "no wallets")
     values = [one.total_realized_pnl for one in some]

@@ -63,7 +63,7 @@ def align(
             (token supply by chain), or buckets of unknown length.
         MissingDependencyError: The frames' package is not installed.
     """
-    if as_frame not in LIBRARIES:
+    if as_frame not in tuple(LIBRARIES):
         raise InvalidRequest(f"as_frame: {as_frame!r} is none of {', '.join(map(repr, LIBRARIES))}")
     joined = [_each(other) for other in others]
     series = [one for each in joined for one in each]

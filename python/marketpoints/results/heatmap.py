@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import _engine
 from ..common.protocols import Label
+from ..common.texts import sendable
 from ..common.times import Time
 from ..errors import InvalidRequest
 from .levels import Levels
@@ -109,7 +110,7 @@ class Heatmap(Levels):
         if not isinstance(reduce, str):
             raise InvalidRequest(f"reduce: {reduce!r} is none of 'max', 'sum', 'stack' and 'last'")
         pixels = Pixels.of(self, step, side)
-        return pixels.raster(*asked_view(pixels, width, height, window, prices), reduce)
+        return pixels.raster(*asked_view(pixels, width, height, window, prices), sendable(reduce, "reduce"))
 
     def plot(
         self,

@@ -112,6 +112,7 @@ impl KeyWriter {
     }
 
     fn try_mend(&mut self, window: Window, thorough: bool) -> Result<(), ArchiveFault> {
+        self.lock.check()?;
         let before = self.ledger.clone();
         let names: Vec<String> =
             self.ledger.parts.keys().filter(|name| touches(&self.key, name, window)).cloned().collect();
@@ -126,6 +127,7 @@ impl KeyWriter {
     }
 
     fn try_commit(&mut self, windows: &[Window], answer: &[Series], at: UnixMicros) -> Result<(), ArchiveFault> {
+        self.lock.check()?;
         // The change may have reached the store although its answer was lost.
         self.settle()?;
         let mut coming: Vec<NewFile> = Vec::new();

@@ -68,6 +68,7 @@ impl KeyWriter {
     }
 
     pub(super) fn save(&mut self) -> Result<(), ArchiveFault> {
+        self.lock.check()?;
         let bytes = self.ledger.seal();
         let file = self.archive.store.stage(&self.key.name, &ledger::name(&self.key.name), bytes)?;
         self.ledger_seen = file.place(&self.ledger_seen)?;

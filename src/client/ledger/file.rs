@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::lock::lock;
-use crate::archive::{is_foreign, is_same_file, open_own_to_write, xxh3};
+use crate::archive::{FileIdentity, is_foreign, open_own_to_write, xxh3};
 use crate::budget::Account;
 use crate::clock::{SECOND, SECONDS_PER_DAY, UnixNanos, UnixSecond};
 
@@ -41,6 +41,7 @@ pub(super) struct FileLedger {
 
 struct OpenedLedger {
     file: File,
+    identity: FileIdentity,
     path: PathBuf,
     last: Option<LastWritten>,
 }
@@ -120,7 +121,7 @@ impl FileLedger {
         let mut open = lock(&self.open);
         // Tried twice: the open file may have been removed meanwhile.
         for _ in 0..2 {
-            let OpenedLedger { file, path, last } = match &mut *open {
+            let OpenedLedger { file, identity, path, last } = match &mut *open {
                 Some(opened) => opened,
                 none => none.insert(self.open().map_err(|problem| format!("its file cannot be opened: {problem}"))?),
             };
@@ -132,7 +133,7 @@ impl FileLedger {
                 }
             }
             let locked = Locked(file);
-            if is_same_file(file, path) {
+            if identity.is_at(path) {
                 let updated = update(locked.0, last, own_view, debt, change);
                 return updated.map(Some).map_err(|problem| format!("its file {}: {problem}", path.display()));
             }
@@ -161,7 +162,7 @@ impl FileLedger {
             _ => problem,
         })?;
         remove_unused(&folder, &path);
-        Ok(OpenedLedger { file, path, last: None })
+        Ok(OpenedLedger { identity: FileIdentity::of(&file)?, file, path, last: None })
     }
 }
 

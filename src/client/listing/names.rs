@@ -5,10 +5,9 @@ use std::cmp::Reverse;
 use crate::client::error::ClientError;
 use crate::client::list_cache::{ListLookup, ListQuery};
 use crate::client::listed::Listed;
-use crate::client::typos::letters;
 use crate::protocol::exchange::{VenueKind, venue};
 use crate::protocol::query::Spelling;
-use crate::protocol::suggest::did_you_mean;
+use crate::protocol::suggest::{did_you_mean, letters};
 use crate::protocol::{DataType, DiscoveryList, Filters, PointsQuery, excerpt};
 
 /// Most names that a message lists.

@@ -15,6 +15,7 @@ use crate::archive::locked_file::LockedFile;
 use crate::archive::points::fault::{ArchiveFault, FileState};
 use crate::archive::points::key::is_key;
 use crate::archive::regular_file::{open_plain, open_plain_with, plain};
+use crate::archive::state_file::FileIdentity;
 use crate::columns::pages;
 
 /// Largest file whose memory is reserved at once.
@@ -37,7 +38,12 @@ struct UnplacedFile {
 
 /// A lock, held until dropped; the system releases it if the process ends in any way.
 #[derive(Debug)]
-struct FileLock(Option<LockedFile>);
+struct FileLock {
+    file: Option<LockedFile>,
+    identity: FileIdentity,
+    path: PathBuf,
+    root: PathBuf,
+}
 
 impl Folder {
     /// A folder, which need not exist yet.
@@ -240,7 +246,15 @@ impl ArchiveStore for Folder {
         let file = open_plain_with(OpenOptions::new().create(true).truncate(false).read(true).write(true), &path);
         let file = file.map_err(|error| bad(&error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(FileLock(Some(LockedFile::new(file)))))),
+            Ok(()) => {
+                let identity = FileIdentity::of(&file).map_err(|error| bad(&error))?;
+                Ok(Some(Box::new(FileLock {
+                    file: Some(LockedFile::new(file)),
+                    identity,
+                    path,
+                    root: self.root.clone(),
+                })))
+            }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => {
                 Err(bad(&format!("{error}; an archive needs a file system that locks files")))
@@ -291,6 +305,14 @@ impl Staged for UnplacedFile {
 
 impl Lock for FileLock {
     fn release(&mut self) {
-        drop(self.0.take());
+        drop(self.file.take());
+    }
+
+    fn check(&self) -> Result<(), ArchiveFault> {
+        if self.identity.is_at(&self.path) {
+            return Ok(());
+        }
+        let problem = "removed or moved while this wrote to it, and what it had went with it; ask again";
+        Err(ArchiveFault::access(&self.root.display().to_string(), &problem))
     }
 }

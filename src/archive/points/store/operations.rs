@@ -59,6 +59,14 @@ pub(in crate::archive::points) trait Staged {
 pub(in crate::archive::points) trait Lock: Debug + Send {
     /// Releases the lock, and waits until others can take it.
     fn release(&mut self);
+
+    /// Checks that what was locked is still where it was.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Access`] when it was removed or moved: another writer may have what is there now.
+    fn check(&self) -> Result<(), ArchiveFault> {
+        Ok(())
+    }
 }
 
 /// A local folder or an object store.

@@ -97,6 +97,28 @@ fn what_is_committed_is_read_and_nothing_else() {
     assert!(archive.verify().unwrap().problems.is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_that_goes_while_it_is_written_to_fails_the_next_commit_and_is_not_made_anew() {
+    type Going = fn(&Path) -> std::io::Result<()>;
+    let goings: [Going; 2] =
+        [|folder| std::fs::remove_dir_all(folder), |folder| std::fs::rename(folder, folder.with_extension("moved"))];
+    for go in goings {
+        let (_folder, archive) = archive();
+        let mut writer = key_writer(&archive);
+        writer.commit(&[window(0, 1)], &closes(&[0], 0.5), UnixMicros(AT)).unwrap();
+        go(archive.path()).unwrap();
+        let fault = writer.commit(&[window(1, 2)], &closes(&[1], 0.5), UnixMicros(AT)).unwrap_err();
+        assert!(fault.to_string().contains("removed or moved while this wrote to it"), "{fault}");
+        assert!(!archive.path().exists());
+        // Another writer begins there: the first has no right to what it writes.
+        let mut other = key_writer(&archive);
+        other.commit(&[window(2, 3)], &closes(&[2], 0.5), UnixMicros(AT)).unwrap();
+        assert!(writer.commit(&[window(1, 2)], &closes(&[1], 0.5), UnixMicros(AT)).is_err());
+        assert_eq!(archive.asked(&key()).unwrap(), [window(2, 3)]);
+    }
+}
+
 /// A commit that stops after any of its steps leaves what was before or what was to be, file by file, and nothing that
 /// was paid for is lost.
 // faults.md row 45

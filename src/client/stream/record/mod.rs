@@ -1,6 +1,7 @@
 //! Records a stream as raw dumps, a file a day, in the layout that the ingest reads (docs/dumps.md), with a log of when
 //! channels were open and where events may be missing.
 
+mod block_sizes;
 mod book;
 mod row_prefix;
 mod rows;
@@ -86,12 +87,14 @@ impl Recorder {
     /// A recorder of these channels. Nothing is written yet.
     ///
     /// # Errors
-    /// A channel whose events are no raw data, or whose exchange or symbol is not a valid folder name.
+    /// A channel whose events are no raw data, or whose exchange or symbol is not a valid folder name; an order book in
+    /// blocks of another size than the folder's, or of two sizes.
     pub(super) fn new<'a>(
         folder: &Path,
-        channels: impl IntoIterator<Item = &'a Channel>,
+        channels: impl IntoIterator<Item = &'a Channel> + Clone,
         clock: SharedClock,
     ) -> Result<Self, ClientError> {
+        block_sizes::check(folder, channels.clone())?;
         let mut markets: HashMap<String, HashSet<String>> = HashMap::new();
         for channel in channels {
             markets.entry(channel.exchange.clone()).or_default().insert(channel.symbol.clone());

@@ -290,6 +290,31 @@ fn channels_that_carry_no_raw_data_are_refused_before_anything_is_made() {
 }
 
 #[test]
+fn a_folder_keeps_to_one_block_size_of_a_market() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = |symbol: &str, size: &str| Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", symbol).with("blockSize", size);
+    let of = |channels: &[Channel]| Recorder::new(folder.path(), channels, Arc::new(ManualClock::default()));
+    let refused = |channels: &[Channel]| {
+        let error = of(channels).err().unwrap();
+        assert_eq!(error.kind, ErrorKind::InvalidRequest);
+        error.message
+    };
+    let message = refused(&[book("BTCUSDT", "50"), book("BTCUSDT", "100")]);
+    assert!(message.contains("BYBIT BTCUSDT in blocks of 50 and of 100"), "{message}");
+    assert!(!folder.path().join("recording.jsonl").exists());
+    let both = [book("BTCUSDT", "50"), book("ETHUSDT", "5"), Channel::new("TRADE", "BYBIT", "BTCUSDT")];
+    let recorder = of(&both).unwrap();
+    recorder.opened(&both, UnixNanos(0)).unwrap();
+    recorder.close();
+    let message = refused(&[book("ETHUSDT", "10")]);
+    assert!(message.contains("BYBIT ETHUSDT in blocks of 5 and of 10"), "{message}");
+    assert!(message.contains("a folder of its own"), "{message}");
+    for channels in [[book("BTCUSDT", "50.0")], [book("SOLUSDT", "1")], [Channel::new("TRADE", "BYBIT", "ETHUSDT")]] {
+        assert!(of(&channels).is_ok(), "{channels:?}");
+    }
+}
+
+#[test]
 fn many_markets_take_no_more_files_than_a_process_has() {
     let folder = tempfile::tempdir().unwrap();
     let channels: Vec<_> = (0..1_200).map(|market| Channel::new("TRADE", "BYBIT", format!("COIN{market}"))).collect();
