@@ -283,6 +283,8 @@ class Archive:
 
     def __new__(cls, path: str, options: Sequence[tuple[str, str]] | None = None, lease: float = 10.0) -> Archive:
         """The archive in a folder, which need not exist yet, or at an object store's address; touches nothing."""
+    def pinned(self) -> Archive:
+        """The same archive for the writes of one run: a folder that is removed or moved meanwhile is an error."""
     @property
     def path(self) -> str:
         """The folder, or the address."""

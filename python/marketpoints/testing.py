@@ -83,6 +83,11 @@ def assert_no_lookahead(
     moments = sorted(_moment(time) for time in times)
     if not moments:
         raise InvalidRequest("times: give at least one moment")
+    called: object = function  # whatever was passed
+    asked: object = service
+    if not callable(called) or not isinstance(asked, (LocalService, Client)):
+        kinds = f"{type(called).__name__} and {type(asked).__name__}"
+        raise InvalidRequest(f"a function of a client and a LocalService or a Client are needed, not {kinds}")
     latest = service.now() if isinstance(service, LocalService) else service._live.now()
     if moments[-1] > latest:
         raise InvalidRequest(f"times: {iso(moments[-1])} lies after the end of the history, {iso(latest)}")

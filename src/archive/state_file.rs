@@ -49,7 +49,7 @@ pub(crate) fn is_foreign(path: &Path) -> Option<&'static str> {
 }
 
 /// Which file one is. No other gets the same while that one is open.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileIdentity {
     #[cfg(unix)]
     device_and_number: (u64, u64),
@@ -67,11 +67,21 @@ impl FileIdentity {
         Ok(Self {})
     }
 
+    /// That of a folder, which may be behind a link. It holds for as long as something in the folder is open.
+    #[cfg(unix)]
+    pub(crate) fn of_folder(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|about| Self::in_metadata(&about))
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of_folder(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|_| Self {})
+    }
+
     /// Whether it is the file at that path.
     #[cfg(unix)]
     pub(crate) fn is_at(self, path: &Path) -> bool {
-        fs::symlink_metadata(path)
-            .is_ok_and(|about| self.device_and_number == Self::in_metadata(&about).device_and_number)
+        fs::symlink_metadata(path).is_ok_and(|about| self == Self::in_metadata(&about))
     }
 
     #[cfg(not(unix))]

@@ -150,6 +150,11 @@ impl Archive {
         Ok(queries.iter().map(key).collect())
     }
 
+    /// The same archive for the writes of one run.
+    fn pinned(&self) -> Self {
+        Self(self.0.pinned())
+    }
+
     /// The archived data, and path and problem of each foreign file among the ledgers.
     fn contents<'py>(&self, py: Python<'py>) -> PyResult<[Bound<'py, PyList>; 2]> {
         let (contents, foreign) = self.beside(py, points::Archive::contents)?;

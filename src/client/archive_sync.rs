@@ -59,7 +59,7 @@ impl Client {
     pub(super) fn plan_archived(&self, request: &PointsRequest, now: UnixNanos) -> Result<Option<Plan>, ClientError> {
         let Some((archive, key)) = self.inner.archived(request) else { return Ok(None) };
         let window = request.window(now, self.inner.tier);
-        let slices = slices_to_fill(request, &archive.asked(&key)?, window, now, self.inner.terms())?;
+        let slices = slices_to_fill(request, &archive.asked_and_there(&key, window)?, window, now, self.inner.terms())?;
         let requests: Vec<_> = slices.iter().map(|slice| self.inner.planned(&request.query, slice)).collect();
         Plan::new(requests, window, &self.inner, request.max_weight).map(Some)
     }

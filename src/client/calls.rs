@@ -61,7 +61,9 @@ impl Client {
         for request in requests.each() {
             inner.check_request(request)?;
             self.listed(request)?;
-            asked.push(inner.archived(request).map(|(archive, key)| archive.asked(&key)).transpose()?);
+            let window = request.window(now, inner.tier);
+            let there = |(archive, key): (&Archive, ArchiveKey)| archive.asked_and_there(&key, window);
+            asked.push(inner.archived(request).map(there).transpose()?);
         }
         let cut = |terms: Terms| -> Result<Vec<Vec<Slice>>, ClientError> {
             let both = requests.each().iter().zip(&asked);
@@ -157,7 +159,7 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Each<Synced>, ClientError> {
         let run = CallRun::new(&self.inner, progress, requests.max_weight);
-        let (client, run) = (self, &run);
+        let (client, run, archive) = (self, &run, &archive.pinned());
         let sync = |place: usize, expected| async move {
             client.sync_within(run, archive, &requests.each()[place], now, expected).await
         };
@@ -177,7 +179,7 @@ impl Client {
         progress: Option<Progress>,
     ) -> Result<Each<Checked>, ClientError> {
         let run = CallRun::new(&self.inner, progress, requests.max_weight);
-        let (client, run) = (self, &run);
+        let (client, run, archive) = (self, &run, &archive.pinned());
         let ask = |place: usize, expected| async move {
             client.ask_again_within(run, archive, &requests.each()[place], replace, now, expected).await
         };

@@ -212,6 +212,16 @@ def test_moments_of_every_unit_are_taken_and_stay_the_users_own():
             mp.align(wrong, hours)
 
 
+@pytest.mark.parametrize("spell", ["{}Z", "{}+00:00", "{}+0000"])
+def test_texts_with_a_zone_are_moments(spell):
+    one = series([START, START + 3_600], [1, 2])
+    texts = [spell.format(time) for time in np.datetime_as_string(one.timestamps)]
+    for given in (texts, np.array(texts)):
+        assert mp.align(given, one).equals(mp.align(one.timestamps, one))
+    eastern = np.datetime_as_string(one.timestamps + np.timedelta64(9, "h"))
+    assert mp.align([f"{time}+09:00" for time in eastern], one).equals(mp.align(one.timestamps, one))
+
+
 def test_what_cannot_be_joined_is_refused():
     one = series([START], [1])
     both = mp.SeriesSet([one, series([START], [2], rawSymbol="ETHUSDT")])

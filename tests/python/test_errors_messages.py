@@ -342,7 +342,11 @@ def test_a_fault_has_a_status_that_there_is(service, status):
     assert "neither 429 nor one of 500 to 599" in problem(mp.InvalidRequest, lambda: service.faults.set(status=status))
 
 
-def test_what_is_no_text_where_one_is_wanted_is_named(service, client):
+#: A channel of a stream that is never opened.
+TRADES = mp.Channel(type="TRADE", exchange=MARKET[0], symbol=MARKET[1])
+
+
+def test_what_is_not_what_is_wanted_is_named(service, client):
     heatmap = client.orderbook_heatmap(*MARKET, "1m", block_size=10, period="5m")
     for call, words in [
         (lambda: service.faults.set(path=5, drop=True), "path: 5 of type int is not a text"),
@@ -352,6 +356,16 @@ def test_what_is_no_text_where_one_is_wanted_is_named(service, client):
         (lambda: heatmap.raster(width=10, height=10, reduce=HALF), "is no Unicode: half of a surrogate pair"),
         (lambda: mp.align(client.candles(*MARKET, "1m", period="5m"), as_frame=[]), "as_frame: [] is none of"),
         (lambda: client.markets(coin=b"btc"), "is neither a name nor a list of names"),
+        (lambda: client.candles(MARKET[0], ["BTCUSDT", None], "1h", period="1d"), "symbol: None is among the names"),
+        (lambda: mp.ingest(None, "store"), "dumps: None is not a folder"),
+        (lambda: mp.ingest("dumps", 2), "store: 2 is not a folder"),
+        (lambda: mp.ingest("dumps" + HALF, "store"), "is no Unicode: half of a surrogate pair"),
+        (lambda: client.stream([], record=HALF), "is no Unicode: half of a surrogate pair"),
+        (lambda: mp.Client("key", service.url, clock=1), "clock: 1 of type int is no function"),
+        (lambda: client.stream([TRADES]).poll("x"), "timeout: 'x' is not a number"),
+        (lambda: client.stream([TRADES]).poll(0.1, 0), "most: 0 is not a whole number of 1 or more"),
+        (lambda: mp.testing.assert_no_lookahead(None, service, ["2026-01-01"]), "not NoneType and LocalService"),
+        (lambda: mp.testing.assert_no_lookahead(len, None, ["2026-01-01"]), "NoneType"),
         *((lambda weight=weight: mp.SeriesSet([], weight=weight), "weight: that") for weight in (-5, 2**70, "5")),
     ]:
         assert words in problem(mp.InvalidRequest, call)

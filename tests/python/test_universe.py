@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import marketpoints as mp
-from support.archives import END, HOUR, content
+from support.archives import END, HOUR, content, part_files
 
 DAY = 24 * HOUR
 #: Ten days of hours of two markets and two types: four series of 240 points, each of one request that weighs 1.
@@ -19,6 +20,14 @@ SMALL = {
     "start": END - 10 * DAY,
     "end": END,
 }
+
+
+#: More series than are asked at once.
+SEVERAL = {**SMALL, "symbol": ["BTCUSDT", "ETHUSDT", "SOLUSDT", "XRPUSDT", "DOGEUSDT", "BNBUSDT"]}
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-7])
 
 
 @pytest.fixture
@@ -52,6 +61,36 @@ def test_every_series_of_the_product_is_kept_and_paid_once(service, client, tmp_
             query = (kind, "BINANCE_FUTURES", symbol, "1h")
             window = {"start": SMALL["start"], "end": END}
             assert content(archive.read(*query, **window)) == content(client.points(*query, **window))
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(b""), cut])
+def test_a_file_that_is_gone_or_cut_is_asked_again(client, tmp_path, damage):
+    archive = mp.Archive(tmp_path)
+    archive.sync_all(client, SMALL)
+    query = (SMALL["type"][0], "BINANCE_FUTURES", "BTCUSDT", "1h")
+    expected = content(archive.read(*query))
+    damage(next(path for path in part_files(tmp_path) if "symbol=BTCUSDT" in str(path) and "TRADE" in str(path)))
+    plan = archive.plan_all(client, SMALL)
+    assert plan.requests > 0 and [one.status for one in plan.series].count("planned") == 1
+    report = archive.sync_all(client, SMALL)
+    assert report and report.requests == plan.requests and archive.verify()
+    assert content(archive.read(*query)) == expected
+
+
+@pytest.mark.parametrize("goes", [shutil.rmtree, lambda moved: moved])
+def test_a_folder_that_goes_during_a_run_is_no_success_and_nothing_is_kept_in_its_place(client, tmp_path, goes):
+    folder = tmp_path / "archive"
+    seen = []
+
+    def progress(done, total):
+        if not seen:
+            goes(folder.rename(tmp_path / "moved"))  # at once, whatever is being written
+        seen.append((done, total))
+
+    report = mp.Archive(folder).sync_all(client, SEVERAL, progress=progress)
+    assert not report and "removed or moved while this wrote to it" in repr(report)
+    assert not mp.Archive(folder).contents()
+    assert mp.Archive(folder).sync_all(client, SMALL)
 
 
 def test_what_is_kept_costs_nothing_and_a_day_later_the_day_alone_is_asked(service, tmp_path):

@@ -14,7 +14,7 @@ from ..common.display import card, safe_repr
 from ..common.logs import note, warn
 from ..common.progress import Progress
 from ..common.protocols import ArchiveLike
-from ..common.secrets import Hidden, hidden_text, hide_locals
+from ..common.secrets import Hidden, hidden_text, hide_locals, of_type
 from ..common.signatures import hinted_keywords
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
@@ -182,6 +182,9 @@ class Connection(EngineCaller):
             "check_symbols": flag(check_symbols, "check_symbols"),
             "any_block_size": flag(any_block_size, "any_block_size"),
         }
+        given_clock: object = clock  # whatever was passed
+        if given_clock is not None and not callable(given_clock):
+            raise InvalidRequest(f"clock: {of_type(given_clock)} is no function that returns Unix seconds")
         # Like the key, an address that may hold a password is in no attribute.
         secret = {name for name, place in addresses.items() if "@" in (place.reveal() or "")}
         plain = {name: None if name in secret else place.reveal() for name, place in addresses.items()}

@@ -105,10 +105,17 @@ def names(value: Names, name: str) -> list[str]:
     try:
         if isinstance(several, (bytes, bytearray)):
             raise TypeError("their parts are numbers")
-        listed = [text(one, name) or "" for one in several]
+        listed = [_name(one, name) for one in several]
     except TypeError:
         raise InvalidRequest(f"{name}: {redacted(value)} is neither a name nor a list of names") from None
     return _filled(listed, name)
+
+
+def _name(value: object, name: str) -> str:
+    checked = text(value, name)
+    if checked is None:
+        raise InvalidRequest(f"{name}: None is among the names; leave it out")
+    return checked
 
 
 def numbers(value: Sizes, name: str) -> list[float]:
@@ -209,7 +216,7 @@ def new_path(value: Any, name: str, kind: str) -> str:
     path = _path(value)
     if not path:
         raise InvalidRequest(f"{name}: {redacted(value)} is not a {kind}")
-    return path
+    return sendable(path, name)
 
 
 def path_text(value: Any, name: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _engine
+from ..common.arguments import flag, new_path
 from ..common.display import card, lines, safe_repr
 from ..common.logs import emit
 from ..common.signatures import hinted_keywords
@@ -105,6 +106,7 @@ def ingest_with_notice(
     on_wait: Callable[[str], object],
 ) -> IngestReport:
     """Like :func:`ingest`; ``on_wait`` is called with a sentence when it has to wait for another ingest."""
-    report = _engine.ingest(os.fspath(dumps), os.fspath(store), allow_fewer_rows, on_wait)
+    folders = new_path(dumps, "dumps", "folder"), new_path(store, "store", "folder")
+    report = _engine.ingest(*folders, flag(allow_fewer_rows, "allow_fewer_rows"), on_wait)
     problems = [Problem(*problem) for problem in report.problems]
     return IngestReport(report.files, report.unchanged, report.rows, problems)

@@ -1,13 +1,14 @@
 """Joins in time on what was known: no row sees what came later."""
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.signatures import hinted_keywords
-from ..common.times import SECOND_NS, Duration, to_duration
+from ..common.times import SECOND_NS, Duration, from_seconds, to_duration, to_unix
 from ..errors import InvalidRequest, SelectionError
 from . import wide_frames
 from .frames import LIBRARIES, Frame
@@ -25,6 +26,8 @@ NUMBERS = (
     "left: numbers may be seconds, milliseconds or nanoseconds; give moments (datetime64), of milliseconds "
     "pandas.to_datetime(left, unit='ms')"
 )
+# The end of a time of day with a zone, which NumPy warns of.
+ZONE = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
 # Nanoseconds that no age reaches.
 EVER = 2**63 - 1
 
@@ -124,6 +127,9 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
+        if given.dtype.kind == "U" and any(ZONE.search(one) for one in given.flat):
+            seconds = [to_unix(str(one), "left") or 0.0 for one in given.flat]
+            given = np.array([from_seconds(one) for one in seconds]).reshape(given.shape)
         if given.dtype == object:
             given = np.array([_in_utc(one) for one in given.ravel()], dtype=object).reshape(given.shape)
         numbers = _holds_numbers(given)  # NumPy takes all of them for nanoseconds

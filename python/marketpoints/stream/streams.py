@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from .. import _engine
+from ..common.arguments import between, seconds
 from ..common.display import safe_repr
 from ..common.logs import warn
 from ..common.warnings import UnknownSymbolWarning
@@ -173,12 +174,14 @@ class Stream(_EventBuffer, Iterator[StreamEvent]):
         """The available events, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
+            InvalidRequest: ``timeout`` is no number of seconds, or ``most`` no whole number above 0.
             Error: What went wrong at this place of the stream.
         """
+        wait, at_most = seconds(timeout, "timeout"), between(most, "most", 1, 2**32 - 1)
         self.open()
         if not self._events:
-            self._stream.ready(timeout)
-        return self._several(most)
+            self._stream.ready(wait)
+        return self._several(at_most)
 
     def close(self) -> None:
         """Ends the connections and closes the recorded files. Events that have arrived can still be iterated over."""
@@ -225,12 +228,14 @@ class AsyncStream(_EventBuffer, AsyncIterator[StreamEvent]):
         """The available events, at most ``most``, batches as one; waits up to ``timeout`` seconds for the first.
 
         Raises:
+            InvalidRequest: ``timeout`` is no number of seconds, or ``most`` no whole number above 0.
             Error: What went wrong at this place of the stream.
         """
+        wait, at_most = seconds(timeout, "timeout"), between(most, "most", 1, 2**32 - 1)
         await self.open()
         if not self._events:
-            await self._stream.ready_async(timeout)
-        return self._several(most)
+            await self._stream.ready_async(wait)
+        return self._several(at_most)
 
     async def close(self) -> None:
         """Ends the connections and closes the recorded files. Events that have arrived can still be iterated over."""

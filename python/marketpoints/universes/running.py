@@ -167,6 +167,7 @@ def check_weight(plan: UniversePlan, most: int | None) -> None:
 
 def run_blocking(client: Client, plan: UniversePlan, archive: _engine.Archive, progress: Progress) -> UniverseReport:
     """Runs a plan with a client that waits: each worker is a thread that waits for the engine."""
+    archive = archive.pinned()
     with reporting(progress) as on_progress:
         run = Run(plan, on_progress, lambda: client.budget)
 
@@ -191,6 +192,7 @@ async def run_async(
     """Runs a plan with a client that is awaited: each worker is a task."""
     import asyncio  # not loaded with the package: a caller that awaits has it
 
+    archive = archive.pinned()
     with reporting(progress) as on_progress:
         run = Run(plan, on_progress, lambda: client.budget)
 

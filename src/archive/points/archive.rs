@@ -9,8 +9,9 @@ use bytes::Bytes;
 use super::coverage::gaps;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::ledger::{self, KeyLedger};
+use super::ledger::{self, KeyLedger, part_name};
 use super::part_file;
+use super::partition::{named, touches};
 use super::scan::Scan;
 use super::store::{Address, ArchiveStore, Folder, Found, Objects};
 use crate::clock::{SECONDS_PER_DAY, Window};
@@ -64,6 +65,13 @@ impl Archive {
         self.plain_options.as_deref()
     }
 
+    /// The same archive for the writes of one call: one that finds another folder at the path than the first write did
+    /// is an error, and makes none anew.
+    #[must_use]
+    pub fn pinned(&self) -> Self {
+        Self { store: self.store.pinned().unwrap_or_else(|| Arc::clone(&self.store)), ..self.clone() }
+    }
+
     /// How long to wait before trying again to lock a key.
     pub fn patience(&self) -> Duration {
         self.store.patience()
@@ -78,6 +86,24 @@ impl Archive {
     pub fn asked(&self, key: &ArchiveKey) -> Result<Vec<Window>, ArchiveFault> {
         let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
         Ok(self.settled(key, ledger)?.asked())
+    }
+
+    /// As [`Self::asked`], without the windows of files that touch `window` and are gone or of another length. Objects are
+    /// not looked at: each would be a request.
+    pub fn asked_and_there(&self, key: &ArchiveKey, window: Window) -> Result<Vec<Window>, ArchiveFault> {
+        let Some((ledger, _)) = self.ledger(&key.name)? else { return Ok(Vec::new()) };
+        let mut ledger = self.settled(key, ledger)?;
+        if self.store.is_local() {
+            for (partition, part) in ledger.parts.clone() {
+                if touches(key, &partition, window)
+                    && self.store.length(&part_name(key, &partition))? != Some(part.bytes)
+                    && let Some(whole) = named(key, &partition)
+                {
+                    ledger.forget(whole);
+                }
+            }
+        }
+        Ok(ledger.asked())
     }
 
     /// The series of a window, as the service would answer: ascending, without empty ones.

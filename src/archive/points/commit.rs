@@ -220,7 +220,8 @@ impl KeyWriter {
             }
             (found, _) => found,
         };
-        if let Some(whole) = named(&self.key, partition).filter(|_| known.is_some()) {
+        let is_known = known.is_some();
+        if let Some(whole) = named(&self.key, partition).filter(|_| is_known) {
             self.ledger.forget(whole);
         }
         self.ledger.parts.remove(partition);
@@ -228,12 +229,17 @@ impl KeyWriter {
             self.aside.push(format!("{name}: the file was gone"));
             return Ok(CurrentFile { good: None, seen: Version::Absent });
         };
+        // Damage on a disk keeps the length, and may hit what this version does not read and others do.
+        if known.is_some_and(|known| known.bytes == found.bytes.len() as u64) {
+            let seen = self.set_aside(&name, &found, "as long as the file that was written, and not the same")?;
+            return Ok(CurrentFile { good: None, seen });
+        }
         match part_file::examine(&self.key, &name, &found.bytes) {
             // Complete and of this key: a copy from elsewhere, or the ledger is older than the file.
             Ok((windows, rows)) => {
                 let part = LedgerPart::of(&found.bytes, rows);
                 self.ledger.parts.insert(partition.to_owned(), part);
-                if known.is_some() {
+                if is_known {
                     self.adopt_vintages()?;
                 }
                 self.ledger.ask(&self.key, &windows, None);

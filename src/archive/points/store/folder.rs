@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -27,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(in crate::archive::points) struct Folder {
     root: PathBuf,
+    /// Which folder the first lock found, where all must find the same.
+    pinned: Option<Arc<OnceLock<FileIdentity>>>,
 }
 
 /// A file that is not in place yet.
@@ -48,7 +51,13 @@ struct FileLock {
 impl Folder {
     /// A folder, which need not exist yet.
     pub(in crate::archive::points) fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self { root: root.to_owned(), pinned: None }
+    }
+
+    /// The error where the folder is not there any more while something writes to it.
+    fn gone(root: &Path) -> ArchiveFault {
+        let problem = "removed or moved while this wrote to it, and what it had went with it; ask again";
+        ArchiveFault::access(&root.display().to_string(), &problem)
     }
 
     /// Refuses anything but a folder, or nothing, at the path.
@@ -145,6 +154,11 @@ impl ArchiveStore for Folder {
         true
     }
 
+    fn pinned(&self) -> Option<Arc<dyn ArchiveStore>> {
+        let pinned = Some(self.pinned.clone().unwrap_or_default());
+        Some(Arc::new(Self { root: self.root.clone(), pinned }))
+    }
+
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault> {
         match std::fs::metadata(self.path(name)?) {
             Ok(about) => is_file(name, plain(&about)).map(|()| Some(about.len())),
@@ -232,10 +246,22 @@ impl ArchiveStore for Folder {
 
     fn try_lock(&self, name: &str) -> Result<Option<Box<dyn Lock>>, ArchiveFault> {
         self.is_no_file()?;
-        std::fs::create_dir_all(&self.root).map_err(|error| {
+        let found = FileIdentity::of_folder(&self.root);
+        let pinned = self.pinned.as_ref().and_then(|pinned| pinned.get());
+        if pinned.is_some_and(|first| !found.is_ok_and(|found| found == *first)) {
+            return Err(Self::gone(&self.root));
+        }
+        let bad = |error: std::io::Error| {
             let path = self.root.display().to_string();
             ArchiveFault::access(&path, &format!("{error}; an archive is a folder that can be made here: name another"))
-        })?;
+        };
+        std::fs::create_dir_all(&self.root).map_err(bad)?;
+        if let Some(pinned) = &self.pinned {
+            let made = FileIdentity::of_folder(&self.root).map_err(bad)?;
+            if *pinned.get_or_init(|| made) != made {
+                return Err(Self::gone(&self.root));
+            }
+        }
         let name = own(&format!("lock/{name}"));
         let bad = |error: &dyn ToString| ArchiveFault::access(&name, error);
         let path = self.path(&name)?;
@@ -312,7 +338,6 @@ impl Lock for FileLock {
         if self.identity.is_at(&self.path) {
             return Ok(());
         }
-        let problem = "removed or moved while this wrote to it, and what it had went with it; ask again";
-        Err(ArchiveFault::access(&self.root.display().to_string(), &problem))
+        Err(Folder::gone(&self.root))
     }
 }

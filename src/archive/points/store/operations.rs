@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -85,6 +86,12 @@ pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
 
     /// Whether reading a file is cheap: local, not behind a network.
     fn is_local(&self) -> bool;
+
+    /// The same store for several locks, of which each must find what the first one found; `None` where it cannot be removed
+    /// or moved as a whole.
+    fn pinned(&self) -> Option<Arc<dyn ArchiveStore>> {
+        None
+    }
 
     /// A file's length; `None` where there is none.
     fn length(&self, name: &str) -> Result<Option<u64>, ArchiveFault>;

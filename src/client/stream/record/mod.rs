@@ -1,15 +1,15 @@
 //! Records a stream as raw dumps, a file a day, in the layout that the ingest reads (docs/dumps.md), with a log of when
 //! channels were open and where events may be missing.
 
-mod block_sizes;
 mod book;
+mod book_form;
 mod row_prefix;
 mod rows;
 #[cfg(test)]
 mod tests;
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,7 +26,7 @@ use crate::client::error::ClientError;
 use crate::clock::{SharedClock, UnixDay, UnixNanos};
 use crate::protocol::dump::RECORDING;
 use crate::protocol::redacted;
-use crate::protocol::stream::{Channel, ChannelKind};
+use crate::protocol::stream::{Channel, ChannelKind, Family};
 
 /// First line of the recording's log.
 const ABOUT: &str = "{\"format\":\"marketpoints recording\",\"version\":1}\n";
@@ -45,6 +45,20 @@ struct DayKey {
     symbol: String,
     /// Unix day.
     day: UnixDay,
+}
+
+impl DayKey {
+    /// The folders that its file lies in.
+    fn folders(&self) -> [&str; 3] {
+        [self.dump.folder(), &self.exchange, &self.symbol]
+    }
+
+    /// Name of its file.
+    fn file(&self) -> String {
+        let date = Timestamp::from_second(self.day.second().0);
+        let date = date.map_or_else(|_| self.day.0.to_string(), |time| time.strftime("%F").to_string());
+        format!("{date}.csv")
+    }
 }
 
 /// A day's open file.
@@ -68,8 +82,9 @@ struct RecorderState {
     turn: u64,
     rows: u64,
     left_out: u64,
-    /// The channels that were opened, and the time of the last event since, or of their opening.
-    opened: Option<(serde_json::Value, UnixNanos)>,
+    /// The channels that were opened, by the connection that they share, and the time of the last event since, or of their
+    /// opening.
+    opened: BTreeMap<Family, (serde_json::Value, UnixNanos)>,
     closed: bool,
 }
 
@@ -88,13 +103,13 @@ impl Recorder {
     ///
     /// # Errors
     /// A channel whose events are no raw data, or whose exchange or symbol is not a valid folder name; an order book in
-    /// blocks of another size than the folder's, or of two sizes.
+    /// another form than the folder's, or in two.
     pub(super) fn new<'a>(
         folder: &Path,
         channels: impl IntoIterator<Item = &'a Channel> + Clone,
         clock: SharedClock,
     ) -> Result<Self, ClientError> {
-        block_sizes::check(folder, channels.clone())?;
+        book_form::check(folder, channels.clone())?;
         let mut markets: HashMap<String, HashSet<String>> = HashMap::new();
         for channel in channels {
             markets.entry(channel.exchange.clone()).or_default().insert(channel.symbol.clone());
@@ -124,14 +139,27 @@ impl Recorder {
         self.state().left_out
     }
 
-    /// Records that channels are open from `time` on, by the service's clock.
+    /// Records that the channels of a connection are open from `time` on, by the service's clock.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder cannot be written, or another recording writes there.
     pub(super) fn opened(&self, channels: &[Channel], time: UnixNanos) -> Result<(), ArchiveError> {
+        let mut state = self.state();
+        // Before anything is noted: a recording that is refused is none.
+        for channel in channels {
+            if let Some(dump) = ChannelKind::find(&channel.kind).and_then(RecordedDump::of) {
+                let (exchange, symbol) = (channel.exchange.clone(), channel.symbol.clone());
+                let key = DayKey { dump, exchange, symbol, day: time.day() };
+                if self.folder.join(key.folders().join("/")).join(key.file()).exists() {
+                    self.day(&mut state, &key)?;
+                }
+            }
+        }
+        state.close_some();
+        let family = channels.first().map(Channel::family);
         let channels = channels.iter().map(Channel::to_json).collect::<serde_json::Value>();
         self.note(&json!({"opened": spelt(time), "channels": channels}))?;
-        self.state().opened = Some((channels, time));
+        state.opened.extend(family.map(|family| (family, (channels, time))));
         Ok(())
     }
 
@@ -163,7 +191,7 @@ impl Recorder {
                 state.left_out += 1;
                 return Ok(());
             };
-            if let Some((_, last)) = &mut state.opened {
+            if let Some((_, last)) = state.opened.get_mut(&Family::of(event.kind())) {
                 *last = row.time.max(*last);
             }
             let day = self.day(state, &key)?;
@@ -194,7 +222,7 @@ impl Recorder {
         let mut state = self.state();
         state.closed = true;
         state.days.clear();
-        if let Some((channels, last)) = state.opened.take() {
+        for (channels, last) in std::mem::take(&mut state.opened).into_values() {
             // Where it cannot be written, it is as after a program that was killed: the last rows say it.
             let _ = self.note(&json!({"ended": spelt(last), "channels": channels}));
         }
@@ -210,11 +238,7 @@ impl Recorder {
         let day = match state.days.entry(key.clone()) {
             Entry::Occupied(there) => there.into_mut(),
             Entry::Vacant(free) => {
-                let date = Timestamp::from_second(key.day.second().0);
-                let date = date.map_or_else(|_| key.day.0.to_string(), |time| time.strftime("%F").to_string());
-                let folders = [key.dump.folder(), &key.exchange, &key.symbol];
-                let (file, tail) =
-                    LinesFile::open_below(&self.folder, &folders, &format!("{date}.csv"), key.dump.header())?;
+                let (file, tail) = LinesFile::open_below(&self.folder, &key.folders(), &key.file(), key.dump.header())?;
                 free.insert(Day::of(file, key.dump, &tail))
             }
         };

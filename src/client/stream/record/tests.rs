@@ -290,7 +290,7 @@ fn channels_that_carry_no_raw_data_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn a_folder_keeps_to_one_block_size_of_a_market() {
+fn a_folder_keeps_to_one_form_of_a_market_s_book() {
     let folder = tempfile::tempdir().unwrap();
     let book = |symbol: &str, size: &str| Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", symbol).with("blockSize", size);
     let of = |channels: &[Channel]| Recorder::new(folder.path(), channels, Arc::new(ManualClock::default()));
@@ -300,18 +300,69 @@ fn a_folder_keeps_to_one_block_size_of_a_market() {
         error.message
     };
     let message = refused(&[book("BTCUSDT", "50"), book("BTCUSDT", "100")]);
-    assert!(message.contains("BYBIT BTCUSDT in blocks of 50 and of 100"), "{message}");
+    assert!(
+        message.contains("BYBIT BTCUSDT in blocks of 50 (all levels) and in blocks of 100 (all levels)"),
+        "{message}"
+    );
     assert!(!folder.path().join("recording.jsonl").exists());
     let both = [book("BTCUSDT", "50"), book("ETHUSDT", "5"), Channel::new("TRADE", "BYBIT", "BTCUSDT")];
     let recorder = of(&both).unwrap();
     recorder.opened(&both, UnixNanos(0)).unwrap();
     recorder.close();
     let message = refused(&[book("ETHUSDT", "10")]);
-    assert!(message.contains("BYBIT ETHUSDT in blocks of 5 and of 10"), "{message}");
+    assert!(
+        message.contains("BYBIT ETHUSDT in blocks of 5 (all levels) and in blocks of 10 (all levels)"),
+        "{message}"
+    );
     assert!(message.contains("a folder of its own"), "{message}");
+    let message = refused(&[book("ETHUSDT", "5").with("maxDepth", "20")]);
+    assert!(message.contains("in blocks of 5 (all levels) and in blocks of 5 (20 levels a side)"), "{message}");
     for channels in [[book("BTCUSDT", "50.0")], [book("SOLUSDT", "1")], [Channel::new("TRADE", "BYBIT", "ETHUSDT")]] {
         assert!(of(&channels).is_ok(), "{channels:?}");
     }
+}
+
+#[test]
+fn a_recording_that_another_one_shuts_out_notes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let channel = [Channel::new("TRADE", "BYBIT", "BTCUSDT")];
+    let first = recorder(folder.path());
+    first.opened(&channel, UnixSecond(MIDNIGHT).nanos()).unwrap();
+    first.events(&events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT, 0), 5.0)]))).unwrap();
+    let noted = || fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
+    let before = noted();
+    let second = recorder(folder.path());
+    let error = second.opened(&channel, UnixSecond(MIDNIGHT + 1).nanos()).unwrap_err();
+    assert!(error.problem.contains("another recording writes it"), "{error}");
+    second.close();
+    assert_eq!(noted(), before);
+    first.close();
+    recorder(folder.path()).opened(&channel, UnixSecond(MIDNIGHT + 2).nanos()).unwrap();
+}
+
+#[test]
+fn each_connection_of_a_recording_notes_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let trades = Channel::new("TRADE", "BYBIT", "BTCUSDT");
+    let book = Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", "BTCUSDT").with("blockSize", "50");
+    let clock = Arc::new(ManualClock::default());
+    let recorder = Recorder::new(folder.path(), &[trades.clone(), book.clone()], clock).unwrap();
+    for channel in [&trades, &book] {
+        recorder.opened(std::slice::from_ref(channel), UnixSecond(MIDNIGHT).nanos()).unwrap();
+    }
+    recorder.events(&events(&json!([trade("BTCUSDT", "1", "BUY", (MIDNIGHT + 9, 0), 5.0)]))).unwrap();
+    recorder.close();
+    let text = fs::read_to_string(folder.path().join("recording.jsonl")).unwrap();
+    let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut ended: Vec<_> = entries.filter(|entry| entry.get("ended").is_some()).collect();
+    ended.sort_by_key(|entry| entry["ended"].to_string());
+    assert_eq!(
+        ended,
+        [
+            json!({"ended": "2026-01-22T00:00:00Z", "channels": [book.to_json()]}),
+            json!({"ended": "2026-01-22T00:00:09Z", "channels": [trades.to_json()]}),
+        ]
+    );
 }
 
 #[test]
