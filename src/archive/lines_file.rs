@@ -1,12 +1,13 @@
 //! Append-only text files: readers, and the next writer after one that was killed, only see complete lines.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::error::ArchiveError;
 use super::locked_file::LockedFile;
-use super::state_file::{is_same_file, open_own_to_write};
+use super::regular_file::open_regular;
+use super::state_file::{is_foreign, is_same_file, open_own_to_write};
 
 /// Bytes at the end of a file that are read when it is opened; no line is longer.
 const TAIL: u64 = 1 << 20;
@@ -61,6 +62,27 @@ impl LinesFile {
     pub fn add_line(path: &Path, header: &str, line: &str) -> Result<(), ArchiveError> {
         let file = LockedFile::exclusive(file_at(path)?);
         Self::of(path, file, header)?.0.append(format!("{line}\n").as_bytes())
+    }
+
+    /// Calls `each` with the lines of a file, if it is there; bytes that are no text are replaced.
+    ///
+    /// # Errors
+    /// It cannot be read, or is something else than a file of its own.
+    pub fn each_line(path: &Path, mut each: impl FnMut(&str)) -> Result<(), ArchiveError> {
+        if let Some(problem) = is_foreign(path) {
+            return Err(ArchiveError::new(path, problem));
+        }
+        let bad = |error: std::io::Error| ArchiveError::new(path, error.to_string());
+        let file = match open_regular(OpenOptions::new().read(true), path, false) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(bad)?,
+        };
+        let (mut file, mut line) = (BufReader::new(file), Vec::new());
+        while file.read_until(b'\n', &mut line).map_err(bad)? > 0 {
+            each(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        Ok(())
     }
 
     fn of(path: &Path, mut file: LockedFile, header: &str) -> Result<(Self, String), ArchiveError> {

@@ -2,6 +2,7 @@
 //!
 //! What programs ask of them again and again is answered here: a method of Python's would take twice as long.
 
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
@@ -92,9 +93,13 @@ impl SeriesSetBase {
         weight: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let whole = |weight: &Bound<'_, PyAny>| {
-            let problem =
-                |_| errors::invalid(weight.py(), "weight: that of a call is a whole number, 0 or more, or None");
-            weight.extract::<u64>().map_err(problem)
+            weight.extract::<u64>().map_err(|error| {
+                let py = weight.py();
+                // What methods of its own raise is theirs.
+                let is_ours = error.is_instance_of::<PyOverflowError>(py) || error.is_instance_of::<PyTypeError>(py);
+                let problem = "weight: that of a call is a whole number from 0 to 2**64 - 1, or None";
+                if is_ours { errors::invalid(py, problem) } else { error }
+            })
         };
         let weight = weight.map(whole).transpose()?;
         let items = match series.cast::<PyList>() {

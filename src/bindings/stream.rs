@@ -62,7 +62,8 @@ impl EventStream {
         options: StreamOptions,
     ) -> PyResult<Self> {
         let channels = channels.into_iter().map(channel).collect();
-        let stream = client.stream(channels, options).map_err(|error| from_client(py, error))?;
+        // A recording's log is read, which may be long.
+        let stream = py.detach(|| client.stream(channels, options)).map_err(|error| from_client(py, error))?;
         Ok(Self { stream: Arc::new(stream), process, tuples: Mutex::default() })
     }
 

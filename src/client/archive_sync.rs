@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::archive_writes::{
     ArchiveWork, ArchivedAnswer, Arrived, SharedKeyWriter, WriteMode, blocking, closed, keep, key_writer, on_shared,
-    on_writer, only, release,
+    on_writer, only, release, released,
 };
 use super::assemble::assemble;
 use super::call_run::{Amount, CallRun, Progress};
@@ -104,20 +104,22 @@ impl Client {
         let kept = kept.await;
         release(&writer).await;
         // If an archived file cannot be read any more, what was paid for is still returned.
-        let (kept, archived, mut refusal) = match kept {
+        let (kept, archived, refusal) = match kept {
             Ok((kept, archived)) => (kept, archived, None),
             Err(fault) => (Vec::new(), Vec::new(), Some(fault)),
         };
         let mut parts = vec![Ok(archived)];
+        let mut unkept = None;
         for answer in answers {
-            refusal = refusal.or(answer.fault);
+            unkept = unkept.or(answer.fault);
             // Rows that cannot be archived, such as the forming bucket, are returned as answered.
             let rest = gaps(&kept, answer.window);
             parts.push(Ok(only(answer.series, &rest)));
         }
         parts.extend(failures.into_iter().map(Err));
         let series = assemble(request, counted, parts)?;
-        match refusal {
+        // Why an answer could not be archived says more than that it is not in the archive.
+        match unkept.or(refusal) {
             None => Ok(Some(series)),
             Some(fault) => {
                 // Paid for but not archived: the error carries it.
@@ -166,7 +168,7 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
-        release(&writer).await;
+        released(&writer).await?;
         finish(synced, outcome).map(|(synced, _)| synced)
     }
 
@@ -215,7 +217,7 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
-        release(&writer).await;
+        released(&writer).await?;
         let (synced, revisions) = finish(synced, outcome)?;
         Ok(Checked { synced, revisions })
     }

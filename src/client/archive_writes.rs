@@ -188,3 +188,10 @@ pub(super) async fn release(writer: &SharedKeyWriter) {
     });
     let _ = released.await; // releasing reports no error, and if it was interrupted, the lock is released too
 }
+
+/// As [`release`], after a check that what was written is where it was.
+pub(super) async fn released(writer: &SharedKeyWriter) -> Result<(), ArchiveFault> {
+    let there = on_shared(writer, |writer| writer.is_in_place()).await;
+    release(writer).await;
+    there
+}

@@ -15,8 +15,9 @@ pub fn closest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let candidates: Vec<&str> = candidates.into_iter().collect();
     let beginning = letters(text);
     let mut begun = candidates.iter().filter(|candidate| letters(candidate).starts_with(&beginning));
-    if beginning.len() >= BEGINNING
-        && let (Some(only), None) = (begun.next(), begun.next())
+    if beginning.chars().count() >= BEGINNING
+        && let Some(only) = begun.next()
+        && begun.all(|again| again == only)
     {
         return Some(only);
     }
@@ -58,6 +59,8 @@ mod tests {
         assert_eq!(closest("binancefut", venues), Some("BINANCE_FUTURES"));
         assert_eq!(closest("BINANC", venues), Some("BINANCE"), "the beginning of two");
         assert_eq!(closest("byb", venues), Some("BYBIT"));
+        assert_eq!(closest("BINANCEFUT", ["BINANCE", "BINANCE_FUTURES", "BINANCE_FUTURES"]), Some("BINANCE_FUTURES"));
+        assert_eq!(closest("éé", ["éénormes", "x"]), None, "two letters");
         let long = format!("BYBIT{}", "_".repeat(LONGEST));
         assert_eq!((closest(&long, names), closest(&long, [long.as_str()])), (None, None));
     }

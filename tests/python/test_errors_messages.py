@@ -350,8 +350,9 @@ def test_what_is_not_what_is_wanted_is_named(service, client):
     heatmap = client.orderbook_heatmap(*MARKET, "1m", block_size=10, period="5m")
     for call, words in [
         (lambda: service.faults.set(path=5, drop=True), "path: 5 of type int is not a text"),
-        (lambda: service.faults.set(headers={"a": 1}), "headers: a: 1 of type int is not a text"),
+        (lambda: service.faults.set(headers={"a": 1}), "headers: 1 of type int is not a text"),
         (lambda: service.faults.set(headers={1: "a"}), "headers: 1 of type int is not a text"),
+        (lambda: service.faults.set(headers={None: "a"}), "headers: None is among the names"),
         (lambda: service.faults.set(headers=["a"]), "headers: a list is no mapping of names to texts"),
         (lambda: heatmap.raster(width=10, height=10, reduce=HALF), "is no Unicode: half of a surrogate pair"),
         (lambda: mp.align(client.candles(*MARKET, "1m", period="5m"), as_frame=[]), "as_frame: [] is none of"),

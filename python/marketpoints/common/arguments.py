@@ -103,7 +103,7 @@ def names(value: Names, name: str) -> list[str]:
         return []
     several: Any = [value] if isinstance(value, str) else value
     try:
-        if isinstance(several, (bytes, bytearray)):
+        if isinstance(several, (bytes, bytearray, memoryview)):
             raise TypeError("their parts are numbers")
         listed = [_name(one, name) for one in several]
     except TypeError:

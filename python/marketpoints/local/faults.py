@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import _engine
-from ..common.arguments import between, count as positive, flag, number, text
+from ..common.arguments import between, count as positive, flag, names, number, text
 from ..common.display import safe_repr
 from ..common.signatures import hinted_keywords
 from ..errors import InvalidRequest
@@ -166,4 +166,5 @@ def _header_texts(headers: object) -> list[tuple[str, str | None]]:
     """
     if not isinstance(headers, Mapping):
         raise InvalidRequest(f"headers: a {type(headers).__name__} is no mapping of names to texts")
-    return [(text(name, "headers") or "", text(value, f"headers: {name}")) for name, value in headers.items()]
+    named = [(names([name], "headers")[0], value) for name, value in headers.items()]
+    return [(name, text(value, "headers")) for name, value in named]

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::coverage::gaps;
 use super::fault::{ArchiveFault, FileState};
 use super::key::ArchiveKey;
-use super::ledger::{self, KeyLedger, part_name};
+use super::ledger::{self, KeyLedger, LedgerPart, part_name};
 use super::part_file;
 use super::partition::{named, touches};
 use super::scan::Scan;
@@ -151,12 +151,23 @@ impl Archive {
     }
 
     /// The error for a file that is not what the ledger names, with the remedy.
-    pub(super) fn strange(&self, key: &ArchiveKey, name: &str, bytes: Option<&Bytes>) -> ArchiveFault {
+    pub(super) fn strange(
+        &self,
+        key: &ArchiveKey,
+        name: &str,
+        known: Option<&LedgerPart>,
+        bytes: Option<&Bytes>,
+    ) -> ArchiveFault {
         let Some(bytes) = bytes else {
             return ArchiveFault::file(name, FileState::Missing, "the file is gone; a sync fetches it again");
         };
         // In an object store a sync only checks lengths (`KeyWriter::mend`).
         let work = if self.store.is_local() { "sync" } else { "refresh" };
+        if known.is_some_and(|known| known.bytes == bytes.len() as u64) {
+            let problem =
+                format!("the file is damaged: as long as it was written, and not the same; a {work} fetches it again");
+            return ArchiveFault::file(name, FileState::Damaged, problem);
+        }
         match part_file::examine(key, name, bytes) {
             Err(ArchiveFault::File { path, state: FileState::Damaged, problem }) => {
                 ArchiveFault::file(&path, FileState::Damaged, format!("{problem}; a {work} fetches it again"))

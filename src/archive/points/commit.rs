@@ -231,7 +231,7 @@ impl KeyWriter {
         };
         // Damage on a disk keeps the length, and may hit what this version does not read and others do.
         if known.is_some_and(|known| known.bytes == found.bytes.len() as u64) {
-            let seen = self.set_aside(&name, &found, "as long as the file that was written, and not the same")?;
+            let seen = self.set_aside(&name, &found, "as long as it was written, and not the same")?;
             return Ok(CurrentFile { good: None, seen });
         }
         match part_file::examine(&self.key, &name, &found.bytes) {

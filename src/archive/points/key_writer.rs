@@ -41,6 +41,14 @@ impl KeyWriter {
         self.lock.release();
     }
 
+    /// Checks that the archive is still where it was when the key was locked.
+    ///
+    /// # Errors
+    /// [`ArchiveFault::Access`] when its folder, or the lock in it, was removed or moved.
+    pub fn is_in_place(&self) -> Result<(), ArchiveFault> {
+        self.lock.check()
+    }
+
     /// Files that were moved to quarantine since the key was locked, each with the reason.
     pub fn take_aside(&mut self) -> Vec<String> {
         std::mem::take(&mut self.aside)

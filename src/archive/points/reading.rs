@@ -128,7 +128,7 @@ impl Archive {
         };
         let now = ledger.parts.get(partition);
         let next = ledger.pending.get(partition).map(|next| next.part.as_ref());
-        if is(now) || next.is_some_and(is) { Ok(()) } else { Err(self.strange(key, name, bytes)) }
+        if is(now) || next.is_some_and(is) { Ok(()) } else { Err(self.strange(key, name, now, bytes)) }
     }
 }
 

@@ -169,7 +169,7 @@ impl Archive {
                     report.files += 1;
                     report.bytes += bytes.map_or(0, |bytes| bytes.len() as u64);
                 }
-                _ => report.note(self.strange(key, &name, bytes.as_ref()))?,
+                _ => report.note(self.strange(key, &name, Some(part), bytes.as_ref()))?,
             }
         }
         for (name, vintage) in ledger.vintages.iter().filter(|(name, _)| !ledger.going.contains(name)) {

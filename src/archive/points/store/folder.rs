@@ -56,7 +56,8 @@ impl Folder {
 
     /// The error where the folder is not there any more while something writes to it.
     fn gone(root: &Path) -> ArchiveFault {
-        let problem = "removed or moved while this wrote to it, and what it had went with it; ask again";
+        let problem = "the folder, or its lock, was removed or moved while this wrote to it, and what was written may have gone \
+                       with it; ask again";
         ArchiveFault::access(&root.display().to_string(), &problem)
     }
 
@@ -108,6 +109,9 @@ impl Folder {
         let bad = |error: std::io::Error| ArchiveFault::access(name, &error);
         let path = self.path(name)?;
         let folder = self.path(&own("unfinished"))?;
+        if !self.root.is_dir() {
+            return Err(Self::gone(&self.root)); // the lock made it
+        }
         std::fs::create_dir_all(&folder).map_err(bad)?;
         let mut file = Builder::new().prefix(&format!("{owner}-")).tempfile_in(&folder).map_err(bad)?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(bad)?;
@@ -274,12 +278,9 @@ impl ArchiveStore for Folder {
         match file.try_lock() {
             Ok(()) => {
                 let identity = FileIdentity::of(&file).map_err(|error| bad(&error))?;
-                Ok(Some(Box::new(FileLock {
-                    file: Some(LockedFile::new(file)),
-                    identity,
-                    path,
-                    root: self.root.clone(),
-                })))
+                let lock = FileLock { file: Some(LockedFile::new(file)), identity, path, root: self.root.clone() };
+                lock.check()?;
+                Ok(Some(Box::new(lock)))
             }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => {
@@ -321,6 +322,11 @@ fn owner_of(name: &str) -> Option<&str> {
 impl Staged for UnplacedFile {
     fn place(self: Box<Self>, _seen: &Version) -> Result<Version, ArchiveFault> {
         let bad = |error: &dyn ToString| ArchiveFault::access(&self.name, error);
+        if !self.file.path().exists() {
+            return Err(bad(
+                &"gone before it was put in place: the folder was removed or moved while this wrote to it; ask again",
+            ));
+        }
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(|error| bad(&error))?;
         }

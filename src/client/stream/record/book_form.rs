@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::client::error::ClientError;
+use crate::archive::LinesFile;
+use crate::client::error::{ClientError, ErrorKind};
 use crate::protocol::dump::RECORDING;
 use crate::protocol::stream::{Channel, ChannelKind};
 
@@ -49,7 +49,7 @@ impl Display for BookForm<'_> {
 /// Checks that each market's book has one form, among these channels and with what the folder's log says.
 ///
 /// # Errors
-/// A market with two, named with both.
+/// A market with two, named with both; a log that cannot be read.
 pub(super) fn check<'a>(folder: &Path, channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), ClientError> {
     let mut forms: HashMap<(&str, &str), BookForm<'_>> = HashMap::new();
     for channel in channels {
@@ -63,25 +63,27 @@ pub(super) fn check<'a>(folder: &Path, channels: impl IntoIterator<Item = &'a Ch
     if forms.is_empty() {
         return Ok(());
     }
-    // Where it cannot be read, the note that the channels were opened says why.
-    let log = fs::read_to_string(folder.join(RECORDING)).unwrap_or_default();
-    for line in log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        let Some(opened) = line.get("opened").and_then(|_| line["channels"].as_array()) else { continue };
-        for channel in opened.iter().filter_map(|channel| Channel::from_json(channel).ok()) {
+    let mut refusal = None;
+    LinesFile::each_line(&folder.join(RECORDING), |line| {
+        // A line that is none of a recording's says nothing.
+        let note: Value = serde_json::from_str(line).unwrap_or_default();
+        let opened = note.get("opened").and_then(|_| note["channels"].as_array());
+        for channel in opened.into_iter().flatten().filter_map(|channel| Channel::from_json(channel).ok()) {
             let Some(kept) = BookForm::of(&channel) else { continue };
             match forms.get(&(channel.exchange.as_str(), channel.symbol.as_str())) {
-                Some(form) if !kept.is(form) => return Err(refused(&channel, &kept, form)),
+                Some(form) if !kept.is(form) => refusal = Some(refused(&channel, &kept, form)),
                 _ => {}
             }
         }
-    }
-    Ok(())
+    })
+    .map_err(|fault| ClientError::new(ErrorKind::Archive, format!("the stream cannot be recorded: {fault}")))?;
+    refusal.map_or(Ok(()), Err)
 }
 
 fn refused(channel: &Channel, one: &BookForm<'_>, other: &BookForm<'_>) -> ClientError {
     ClientError::invalid(format!(
-        "record: one folder would have the order book of {} {} {one} and {other}, of which a replay makes one book; record \
-         each into a folder of its own",
+        "record: one folder would have the order book of {} {} {one} and {other} ({RECORDING} names what it has), of which a \
+         replay makes one book; record each into a folder of its own",
         channel.exchange, channel.symbol
     ))
 }

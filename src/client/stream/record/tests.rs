@@ -317,9 +317,30 @@ fn a_folder_keeps_to_one_form_of_a_market_s_book() {
     assert!(message.contains("a folder of its own"), "{message}");
     let message = refused(&[book("ETHUSDT", "5").with("maxDepth", "20")]);
     assert!(message.contains("in blocks of 5 (all levels) and in blocks of 5 (20 levels a side)"), "{message}");
+    // Damage of the log hides nothing else.
+    let log = folder.path().join("recording.jsonl");
+    fs::write(&log, [fs::read(&log).unwrap(), b"\xff\xfe no JSON\n".to_vec()].concat()).unwrap();
+    assert!(refused(&[book("ETHUSDT", "10")]).contains("in blocks of 5 (all levels) and in blocks of 10"));
     for channels in [[book("BTCUSDT", "50.0")], [book("SOLUSDT", "1")], [Channel::new("TRADE", "BYBIT", "ETHUSDT")]] {
         assert!(of(&channels).is_ok(), "{channels:?}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_is_no_file_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("recording.jsonl");
+    let book = Channel::new("BLOCK_BOOK_SNAPSHOT", "BYBIT", "BTCUSDT").with("blockSize", "50");
+    let refused = || {
+        let clock = Arc::new(ManualClock::default());
+        Recorder::new(folder.path(), std::slice::from_ref(&book), clock).err().unwrap().message
+    };
+    rustix::fs::mknodat(rustix::fs::CWD, &log, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    assert!(refused().contains("no file"), "{}", refused());
+    fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), &log).unwrap();
+    assert!(refused().contains("none is followed"), "{}", refused());
 }
 
 #[test]
