@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::archive_writes::{
     ArchiveWork, ArchivedAnswer, Arrived, SharedKeyWriter, WriteMode, blocking, closed, keep, key_writer, on_shared,
-    on_writer, only, release, released,
+    on_writer, only, released,
 };
 use super::assemble::assemble;
 use super::call_run::{Amount, CallRun, Progress};
@@ -102,11 +102,11 @@ impl Client {
             writer.read(window).map(|series| (asked, series))
         });
         let kept = kept.await;
-        release(&writer).await;
+        let there = released(&writer).await;
         // If an archived file cannot be read any more, what was paid for is still returned.
         let (kept, archived, refusal) = match kept {
             Ok((kept, archived)) => (kept, archived, None),
-            Err(fault) => (Vec::new(), Vec::new(), Some(fault)),
+            Err(fault) => (Vec::new(), Vec::new(), Some(there.err().unwrap_or(fault))),
         };
         let mut parts = vec![Ok(archived)];
         let mut unkept = None;
@@ -168,8 +168,11 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
-        released(&writer).await?;
-        finish(synced, outcome).map(|(synced, _)| synced)
+        let there = released(&writer).await;
+        // What failed before has what was paid for.
+        let (synced, _) = finish(synced, outcome)?;
+        there?;
+        Ok(synced)
     }
 
     /// Requests the closed buckets of a request again and reports what differs from the archive; with `replace`, also
@@ -217,8 +220,9 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
-        released(&writer).await?;
+        let there = released(&writer).await;
         let (synced, revisions) = finish(synced, outcome)?;
+        there?;
         Ok(Checked { synced, revisions })
     }
 

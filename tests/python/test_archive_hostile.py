@@ -327,3 +327,21 @@ def test_a_folder_that_goes_during_a_sync_is_an_error_that_has_what_was_paid_for
         service.faults.clear()
         # It can be asked again.
         assert archive.sync(client, *books, start=END - HOUR, end=END, **levels).rows > 0
+
+
+def test_a_folder_that_goes_with_the_last_answer_of_a_sync_is_no_success(client, tmp_path):
+    folder = tmp_path / "archive"
+    with pytest.raises(mp.ArchiveError, match="removed or moved while this wrote to it"):
+        mp.Archive(folder).sync(client, "candles", *MARKET, **WINDOW, progress=lambda *_: shutil.rmtree(folder))
+    assert not folder.exists()
+
+
+def test_reading_through_a_folder_that_goes_says_so_and_hands_out_what_was_paid_for(demo, tmp_path):
+    folder = tmp_path / "archive"
+    mp.Archive(folder)
+    with demo.client("unlimited", archive=folder) as reading:
+        reading.candles(*MARKET, **BEGUN)
+        with pytest.raises(mp.ArchiveError, match="removed or moved while this wrote to it") as caught:
+            gone = folder.with_name("gone")
+            reading.candles(*MARKET, **WINDOW, progress=lambda *_: gone.exists() or folder.rename(gone))
+    assert not isinstance(caught.value, mp.NotArchivedError) and caught.value.results

@@ -206,11 +206,11 @@ def test_what_cannot_be_recorded_is_refused(live, tmp_path):
         day = folder / "trades" / "BINANCE_FUTURES" / "BTCUSDT" / "2026-04-22.csv"
         day.parent.mkdir(parents=True)
         day.write_text("a,b\n1,2\n")
-        with client.stream(channels("TRADE"), record=folder) as stream:
-            live.advance(60)
-            with pytest.raises(mp.ArchiveError, match=r"2026-04-22\.csv: no recording: its first line is not"):
-                next(stream)
-            assert list(stream) == [] and stream.state == "ended"
+        stream = client.stream(channels("TRADE"), record=folder)
+        with pytest.raises(mp.ArchiveError, match=r"2026-04-22\.csv: no recording: its first line is not"):
+            stream.open()
+        stream.close()
+        assert list(stream) == [] and not (folder / "recording.jsonl").exists()
         assert day.read_text() == "a,b\n1,2\n"
         (tmp_path / "file").write_text("")
         with (
@@ -224,10 +224,10 @@ def test_two_recordings_do_not_mix_in_a_file(live, tmp_path):
     with live.client("unlimited") as client, client.stream(channels("TRADE"), record=tmp_path) as first:
         live.advance(60)
         assert next(first)
-        with client.stream(channels("TRADE"), record=tmp_path) as second:
-            live.advance(60)
-            with pytest.raises(mp.ArchiveError, match="another recording writes it; give each a folder of its own"):
-                next(second)
+        noted = (tmp_path / "recording.jsonl").read_text()
+        with pytest.raises(mp.ArchiveError, match="another recording writes it; give each a folder of its own"):
+            client.stream(channels("TRADE"), record=tmp_path).open()
+        assert (tmp_path / "recording.jsonl").read_text() == noted
         # Of other channels one folder may hold several.
         with client.stream(channels("LIQUIDATION"), record=tmp_path) as third:
             live.advance(HOUR)
