@@ -50,8 +50,8 @@ pub use parquet_read::{read_first, read_metadata, read_parquet, read_parquet_wit
 pub use parquet_write::{ParquetWriter, write_parquet};
 pub(crate) use points::checksum::xxh3;
 pub use regular_file::{open_log, open_plain, open_plain_with, read_settings, read_settings_text};
+pub(crate) use state_file::{FileIdentity, is_foreign, open_own_to_write};
 #[cfg(feature = "service")]
-pub(crate) use state_file::open_own;
-pub(crate) use state_file::{FileIdentity, is_foreign, is_same_file, open_own_to_write};
+pub(crate) use state_file::{is_same_file, open_own};
 pub use table::{Metadata, Table};
 pub use text_file::{TextFormat, table_text, write_text};
