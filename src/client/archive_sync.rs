@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::archive_writes::{
     ArchiveWork, ArchivedAnswer, Arrived, SharedKeyWriter, WriteMode, blocking, closed, keep, key_writer, on_shared,
-    on_writer, only, released,
+    on_writer, only, release_in_place,
 };
 use super::assemble::assemble;
 use super::call_run::{Amount, CallRun, Progress};
@@ -102,7 +102,7 @@ impl Client {
             writer.read(window).map(|series| (asked, series))
         });
         let kept = kept.await;
-        let there = released(&writer).await;
+        let there = release_in_place(&writer).await;
         // If an archived file cannot be read any more, what was paid for is still returned.
         let (kept, archived, refusal) = match kept {
             Ok((kept, archived)) => (kept, archived, None),
@@ -168,7 +168,7 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: WriteMode::Gaps, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         synced.aside.extend(on_shared(&writer, |writer| Ok(writer.take_aside())).await?);
-        let there = released(&writer).await;
+        let there = release_in_place(&writer).await;
         // What failed before has what was paid for.
         let (synced, _) = finish(synced, outcome)?;
         there?;
@@ -220,7 +220,7 @@ impl Client {
         let work = ArchiveWork { key: &key, now, before: &asked, keep: keep_all, clock: &clock };
         let outcome = self.send_slices(run, request, slices, expected, &writer, &work).await?;
         let synced = Synced { aside: on_shared(&writer, |writer| Ok(writer.take_aside())).await?, ..Synced::default() };
-        let there = released(&writer).await;
+        let there = release_in_place(&writer).await;
         let (synced, revisions) = finish(synced, outcome)?;
         there?;
         Ok(Checked { synced, revisions })

@@ -190,7 +190,7 @@ pub(super) async fn release(writer: &SharedKeyWriter) {
 }
 
 /// As [`release`], after a check that what was written is where it was.
-pub(super) async fn released(writer: &SharedKeyWriter) -> Result<(), ArchiveFault> {
+pub(super) async fn release_in_place(writer: &SharedKeyWriter) -> Result<(), ArchiveFault> {
     let there = on_shared(writer, |writer| writer.is_in_place()).await;
     release(writer).await;
     there

@@ -337,11 +337,9 @@ def test_a_folder_that_goes_with_the_last_answer_of_a_sync_is_no_success(client,
 
 
 def test_reading_through_a_folder_that_goes_says_so_and_hands_out_what_was_paid_for(demo, tmp_path):
-    folder = tmp_path / "archive"
-    mp.Archive(folder)
+    folder, gone = tmp_path / "archive", tmp_path / "gone"
     with demo.client("unlimited", archive=folder) as reading:
         reading.candles(*MARKET, **BEGUN)
         with pytest.raises(mp.ArchiveError, match="removed or moved while this wrote to it") as caught:
-            gone = folder.with_name("gone")
             reading.candles(*MARKET, **WINDOW, progress=lambda *_: gone.exists() or folder.rename(gone))
     assert not isinstance(caught.value, mp.NotArchivedError) and caught.value.results

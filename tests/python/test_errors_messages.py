@@ -358,6 +358,7 @@ def test_what_is_not_what_is_wanted_is_named(service, client):
         (lambda: mp.align(client.candles(*MARKET, "1m", period="5m"), as_frame=[]), "as_frame: [] is none of"),
         (lambda: client.markets(coin=b"btc"), "is neither a name nor a list of names"),
         (lambda: client.candles(MARKET[0], ["BTCUSDT", None], "1h", period="1d"), "symbol: None is among the names"),
+        (lambda: mp.weight("candles", interval="1m", period="7d", exchanges="3"), "exchanges: '3' is a text"),
         (lambda: mp.ingest(None, "store"), "dumps: None is not a folder"),
         (lambda: mp.ingest("dumps", 2), "store: 2 is not a folder"),
         (lambda: mp.ingest("dumps" + HALF, "store"), "is no Unicode: half of a surrogate pair"),

@@ -89,6 +89,8 @@ def weight(
 def _aggregated(exchanges: int | str | Sequence[str]) -> int:
     """How many exchanges a request aggregates: the client asks each once (section 8.2)."""
     given: object = exchanges  # whatever was typed
+    if isinstance(given, str) and given.strip().isdecimal():
+        raise InvalidRequest(f"exchanges: {given!r} is a text, the name of one; give the number without quotes")
     if isinstance(given, (str, Iterable)):
         return len(set(names(exchanges, "exchanges")))  # type: ignore[arg-type]
     return between(given, "exchanges", 1, 2**32 - 1)

@@ -140,6 +140,6 @@ pub(in crate::archive::points) trait ArchiveStore: Debug + Send + Sync {
 /// other than `.parquet`.
 pub(super) fn aside(name: &str, ending: &str) -> String {
     let plain = name.replace('=', "-").replace('/', ".");
-    let short = &plain[plain.len().saturating_sub(150)..]; // names of data files are ASCII
+    let short = &plain[plain.len().saturating_sub(200)..]; // names of data files are ASCII
     own(&format!("quarantine/{short}.{ending}"))
 }

@@ -145,6 +145,9 @@ impl Recorder {
     /// The folder cannot be written, or another recording writes there.
     pub(super) fn opened(&self, channels: &[Channel], time: UnixNanos) -> Result<(), ArchiveError> {
         let mut state = self.state();
+        if state.closed {
+            return Ok(());
+        }
         // Before anything is noted: a recording that is refused is none.
         for channel in channels {
             if let Some(dump) = ChannelKind::find(&channel.kind).and_then(RecordedDump::of) {
@@ -152,10 +155,10 @@ impl Recorder {
                 let key = DayKey { dump, exchange, symbol, day: time.day() };
                 if self.folder.join(key.folders().join("/")).join(key.file()).exists() {
                     self.day(&mut state, &key)?;
+                    state.close_some();
                 }
             }
         }
-        state.close_some();
         let family = channels.first().map(Channel::family);
         let channels = channels.iter().map(Channel::to_json).collect::<serde_json::Value>();
         self.note(&json!({"opened": spelt(time), "channels": channels}))?;

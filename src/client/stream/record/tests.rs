@@ -402,6 +402,10 @@ fn many_markets_take_no_more_files_than_a_process_has() {
     for market in [0, 1_199] {
         assert_eq!(lines(folder.path(), &format!("trades/BYBIT/COIN{market}/2026-01-22.csv")).len(), 3);
     }
+    recorder.close();
+    let again = Recorder::new(folder.path(), &channels, Arc::new(ManualClock::default())).unwrap();
+    again.opened(&channels, UnixSecond(MIDNIGHT).nanos()).unwrap();
+    assert!(again.state().days.len() <= MOST_OPEN);
 }
 
 #[test]
