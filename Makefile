@@ -26,6 +26,9 @@ SHIPPED := PIP_QUIET=1 $(BIN)/maturin develop --profile shipped --target-dir tar
 # are imported, once.
 export PIP_COMPILE := no
 unexport PYTHONDONTWRITEBYTECODE
+# maturin installs into the environment that is active, and another one may be.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+unexport CONDA_PREFIX
 ENGINE := $(shell find src -name '*.rs') Cargo.toml Cargo.lock pyproject.toml
 
 .DEFAULT_GOAL := help
