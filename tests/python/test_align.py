@@ -218,6 +218,8 @@ def test_texts_with_a_zone_are_moments(spell):
     texts = [spell.format(time) for time in np.datetime_as_string(one.timestamps)]
     for given in (texts, np.array(texts)):
         assert mp.align(given, one).equals(mp.align(one.timestamps, one))
+    late = [spell.format("2026-01-01T00:00:00.000000001"), spell.format("2026-01-01T00:00:00.000000002")]
+    assert mp.align(late, one).index.asi8.tolist() == [1_767_225_600 * 10**9 + 1, 1_767_225_600 * 10**9 + 2]
     eastern = np.datetime_as_string(one.timestamps + np.timedelta64(9, "h"))
     assert mp.align([f"{time}+09:00" for time in eastern], one).equals(mp.align(one.timestamps, one))
 

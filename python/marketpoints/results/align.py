@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _engine
 from ..common.signatures import hinted_keywords
-from ..common.times import SECOND_NS, Duration, from_seconds, to_duration, to_unix
+from ..common.times import SECOND_NS, Duration, to_duration
 from ..errors import InvalidRequest, SelectionError
 from . import wide_frames
 from .frames import LIBRARIES, Frame
@@ -26,8 +26,8 @@ NUMBERS = (
     "left: numbers may be seconds, milliseconds or nanoseconds; give moments (datetime64), of milliseconds "
     "pandas.to_datetime(left, unit='ms')"
 )
-# The end of a time of day with a zone, which NumPy warns of.
-ZONE = re.compile(r":\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)$")
+# A text with a zone, which NumPy warns of: what stands before it, and hours and minutes ahead of UTC.
+ZONED = re.compile(r"(.*:\d\d(?:\.\d+)?)(?:[Zz]|([+-])(\d\d):?(\d\d))")
 # Nanoseconds that no age reaches.
 EVER = 2**63 - 1
 
@@ -110,6 +110,18 @@ def _in_utc(value: Any) -> Any:
     return value.astimezone(dt.timezone.utc).replace(tzinfo=None) if zoned else value
 
 
+def _text_in_utc(text: str) -> "np.datetime64":
+    """A time that NumPy reads, with or without a zone, to its last digit."""
+    import numpy as np
+
+    zoned = ZONED.fullmatch(text)
+    if zoned is None:
+        return np.datetime64(text, "ns")
+    local, sign, hours, minutes = zoned.groups()
+    ahead = int(f"{sign}{int(hours) * 60 + int(minutes)}") if sign else 0
+    return np.datetime64(local, "ns") - np.timedelta64(ahead, "m")
+
+
 def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.datetime64] | None, Series | None]":
     """When the rows are known, when their buckets start, and the series of the rows."""
     import numpy as np
@@ -127,9 +139,8 @@ def _rows(left: Any) -> "tuple[npt.NDArray[np.datetime64], npt.NDArray[np.dateti
         left = zoned.tz_convert(None)
     try:
         given = np.atleast_1d(np.asarray(left))
-        if given.dtype.kind == "U" and any(ZONE.search(one) for one in given.flat):
-            seconds = [to_unix(str(one), "left") or 0.0 for one in given.flat]
-            given = np.array([from_seconds(one) for one in seconds]).reshape(given.shape)
+        if given.dtype.kind == "U" and any(ZONED.fullmatch(one) for one in given.flat):
+            given = np.array([_text_in_utc(one) for one in given.flat]).reshape(given.shape)
         if given.dtype == object:
             given = np.array([_in_utc(one) for one in given.ravel()], dtype=object).reshape(given.shape)
         numbers = _holds_numbers(given)  # NumPy takes all of them for nanoseconds
