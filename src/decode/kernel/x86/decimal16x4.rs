@@ -24,15 +24,28 @@ const fn lanes(first: u8) -> [u8; 32] {
 }
 
 /// In each lane 0, 1, 2 … 15.
-const INDEX: [u8; 32] = {
+const INDEX: [u8; 32] = from(0);
+/// The same from 1 on: the sum of some is never that of none.
+const PLACE: [u8; 32] = from(1);
+/// The same from -16 on. With a number's length added, its first byte has 0 and those before it are negative.
+const BACK: [u8; 32] = from(-LONGEST as u8);
+/// [`INDEX`], but no dot is behind the last byte: one there stays, and is no digit.
+const BEFORE_DOT: [u8; 32] = {
+    let mut table = INDEX;
+    table[15] = i8::MAX as u8;
+    table[31] = i8::MAX as u8;
+    table
+};
+
+const fn from(first: u8) -> [u8; 32] {
     let mut table = [0; 32];
     let mut index = 0;
     while index < 32 {
-        table[index] = index as u8 % 16;
+        table[index] = first.wrapping_add(index as u8 % 16);
         index += 1;
     }
     table
-};
+}
 
 /// Two numbers in the lanes of a register.
 struct Two {
@@ -64,14 +77,11 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
         let low = _mm256_castsi128_si256(_mm_loadu_si128(base.add(low - 16).cast()));
         let raw = _mm256_inserti128_si256::<1>(low, _mm_loadu_si128(base.add(high - 16).cast()));
         let zero = _mm256_setzero_si256();
-        let index = load(&INDEX);
-        let length = _mm256_shuffle_epi8(lengths, load(lanes));
-        // Of what is 16 bytes long the first one has the index 0.
-        let first = _mm256_sub_epi8(_mm256_set1_epi8(LONGEST as i8), length);
-        let outside = _mm256_cmpgt_epi8(first, index);
+        let from_first = _mm256_add_epi8(_mm256_shuffle_epi8(lengths, load(lanes)), load(&BACK));
+        let outside = _mm256_cmpgt_epi8(zero, from_first);
         let digits = _mm256_andnot_si256(outside, _mm256_sub_epi8(raw, _mm256_set1_epi8(b'0' as i8)));
         // A zero that comes first comes alone, or before a dot.
-        let leading = _mm256_and_si256(_mm256_cmpeq_epi8(first, index), _mm256_cmpeq_epi8(digits, zero));
+        let leading = _mm256_cmpeq_epi8(_mm256_or_si256(digits, from_first), zero);
         let behind = _mm256_slli_si256::<1>(leading);
         if !DOTS {
             let wrong = _mm256_or_si256(behind, _mm256_subs_epu8(digits, _mm256_set1_epi8(9)));
@@ -79,13 +89,13 @@ unsafe fn two<const DOTS: bool>(base: *const u8, ends: *const u32, lengths: __m2
         }
         let dots = _mm256_cmpeq_epi8(digits, _mm256_set1_epi8(POINT));
         // The sum of the places of the dots, of which there is at most one: a second one stays and is no digit.
-        let count = _mm256_sub_epi8(index, _mm256_set1_epi8(-1));
-        let halves = _mm256_sad_epu8(_mm256_and_si256(dots, count), zero);
+        let halves = _mm256_sad_epu8(_mm256_and_si256(dots, load(&PLACE)), zero);
         let up_to_dot = _mm256_add_epi64(halves, _mm256_shuffle_epi32::<0x4E>(halves));
-        let left = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(up_to_dot, zero), index);
-        let closed_up = _mm256_blendv_epi8(digits, _mm256_slli_si256::<1>(digits), left);
-        let wrong = _mm256_subs_epu8(closed_up, _mm256_set1_epi8(9));
-        Two { digits: closed_up, up_to_dot, wrong: _mm256_or_si256(wrong, _mm256_andnot_si256(dots, behind)) }
+        // What is left of the dot takes its place, and with it that of what `behind` made of it: so it stays where there is no dot.
+        let left = _mm256_cmpgt_epi8(_mm256_shuffle_epi8(up_to_dot, zero), load(&BEFORE_DOT));
+        let kept = _mm256_add_epi8(load(&INDEX), left);
+        let digits = _mm256_shuffle_epi8(_mm256_or_si256(digits, behind), kept);
+        Two { digits, up_to_dot, wrong: _mm256_subs_epu8(digits, _mm256_set1_epi8(9)) }
     }
 }
 
@@ -121,13 +131,21 @@ pub(super) fn fits(lengths: __m256i) -> u8 {
     _mm256_movemask_ps(_mm256_castsi256_ps(fits)) as u8
 }
 
+/// Of four mantissas of 16 digits, in order, the value of the first eight in the lower half of a lane and that of the last eight in
+/// the upper.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn eights(even: __m256i, odd: __m256i) -> __m256i {
+    let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
+    let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
+    _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710))
+}
+
 /// The values of four mantissas of 16 digits, in order.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn wholes(even: __m256i, odd: __m256i) -> __m256i {
-    let (tens, hundreds) = (_mm256_set1_epi16(0x010A), _mm256_set1_epi32(0x0001_0064));
-    let fours = |digits| _mm256_madd_epi16(_mm256_maddubs_epi16(digits, tens), hundreds);
-    let halves = _mm256_madd_epi16(_mm256_packus_epi32(fours(even), fours(odd)), _mm256_set1_epi32(0x0001_2710));
+    let halves = eights(even, odd);
     let upper = _mm256_mul_epu32(halves, _mm256_set1_epi64x(100_000_000));
     _mm256_add_epi64(upper, _mm256_srli_epi64::<32>(halves))
 }
@@ -137,7 +155,8 @@ pub(super) struct Digits16x4 {
     /// The digits of numbers 0 and 2, and of 1 and 3.
     even: __m256i,
     odd: __m256i,
-    up_to_dot: __m128i,
+    /// Bytes up to the dot in each lane, 0 without one.
+    up_to_dot: __m256i,
     lengths: __m128i,
     /// Which of them are spelled otherwise, as far as their bytes show.
     pub(super) wrong: u32,
@@ -155,47 +174,62 @@ pub(super) unsafe fn four(base: *const u8, ends: *const u32, lengths: __m128i) -
         let (even, odd) = (two::<true>(base, ends, wide, &EVEN), two::<true>(base, ends.add(1), wide, &ODD));
         let wrong = numbers_of(even.wrong, odd.wrong);
         let up_to_dot = _mm256_blend_epi32::<0b1100_1100>(even.up_to_dot, odd.up_to_dot);
-        let narrow = _mm256_permutevar8x32_epi32(up_to_dot, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
-        Digits16x4 { even: even.digits, odd: odd.digits, up_to_dot: _mm256_castsi256_si128(narrow), lengths, wrong }
+        Digits16x4 { even: even.digits, odd: odd.digits, up_to_dot, lengths, wrong }
     }
 }
 
 /// Their values, and which of them are spelled otherwise, apart from [`misfits`].
 ///
 /// # Safety
-/// The processor has AVX2.
+/// The processor has AVX2 and FMA.
 #[inline(always)] // it has two callers
 pub(super) unsafe fn doubles(four: &Digits16x4) -> (__m256d, u32) {
-    // 10^0 … 10^7 in singles, which hold them exactly, so that one permutation takes four.
-    const POWERS: [f32; 8] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7];
     let Digits16x4 { even, odd, up_to_dot, lengths, wrong } = *four;
     // SAFETY: the caller's.
     unsafe {
-        let mantissa = wholes(even, odd);
-        let undotted = _mm_cmpeq_epi32(up_to_dot, _mm_setzero_si128());
-        let places = _mm_andnot_si128(undotted, _mm_sub_epi32(_mm_set1_epi32(LONGEST), up_to_dot));
-        // A digit before the dot, and one after it.
-        let whole = _mm_sub_epi32(_mm_add_epi32(lengths, _mm_cmpgt_epi32(up_to_dot, _mm_setzero_si128())), places);
-        let bare = _mm_cmpgt_epi32(_mm_set1_epi32(1), whole);
-        let ended = _mm_cmpeq_epi32(up_to_dot, _mm_set1_epi32(LONGEST));
-        let wrong = wrong | _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(bare, ended))) as u32;
+        let narrow = _mm256_permutevar8x32_epi32(up_to_dot, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+        let narrow = _mm256_castsi256_si128(narrow);
+        let undotted = _mm_cmpeq_epi32(narrow, _mm_setzero_si128());
+        // A digit comes before the dot.
+        let bare = _mm_cmpgt_epi32(_mm_set1_epi32(LONGEST + 2), _mm_add_epi32(narrow, lengths));
+        let wrong = wrong | _mm_movemask_ps(_mm_castsi128_ps(_mm_andnot_si128(undotted, bare))) as u32;
 
-        // Both parts are exact, and so one addition rounds.
-        let upper = _mm256_or_si256(_mm256_srli_epi64::<32>(mantissa), _mm256_castpd_si256(_mm256_set1_pd(TWO_84)));
-        let lower = _mm256_blend_epi32::<0b1010_1010>(mantissa, _mm256_castpd_si256(_mm256_set1_pd(TWO_52)));
-        let upper = _mm256_sub_pd(_mm256_castsi256_pd(upper), _mm256_set1_pd(TWO_84 + TWO_52));
-        let value = _mm256_add_pd(upper, _mm256_castsi256_pd(lower));
-        // 10^places = 10^(places mod 8), which the permutation takes, and 10^8 from eight on.
-        let small = _mm256_permutevar8x32_ps(_mm256_loadu_ps(POWERS.as_ptr()), _mm256_castsi128_si256(places));
-        let many = _mm256_cvtepi32_epi64(_mm_cmpgt_epi32(places, _mm_set1_epi32(7)));
-        let large = _mm256_blendv_pd(_mm256_set1_pd(1.0), _mm256_set1_pd(1e8), _mm256_castsi256_pd(many));
-        let power = _mm256_mul_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(small)), large);
+        let eights = eights(even, odd);
+        let offset = _mm256_set1_pd(TWO_52);
+        let upper = _mm256_blend_epi32::<0b1010_1010>(eights, _mm256_castpd_si256(offset));
+        let upper = _mm256_sub_pd(_mm256_castsi256_pd(upper), offset);
+        let lower = _mm256_or_si256(_mm256_srli_epi64::<32>(eights), _mm256_castpd_si256(offset));
+        let lower = _mm256_sub_pd(_mm256_castsi256_pd(lower), offset);
+        // Both parts are exact, and so this rounds once.
+        let value = _mm256_fmadd_pd(upper, _mm256_set1_pd(1e8), lower);
+        // 10^places = 10^(places mod 8), which a permutation takes, and 10^8 from eight on; without a dot places are 16.
+        let places = _mm256_sub_epi64(_mm256_set1_epi64x(LONGEST as i64), up_to_dot);
+        let small = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(POWERS.as_ptr().cast()), places);
+        let large = _mm256_loadu_si256(EIGHTH_POWERS.as_ptr().cast());
+        let large = _mm256_permutevar8x32_epi32(large, _mm256_srli_epi64::<3>(places));
+        let small = _mm256_castsi256_pd(_mm256_slli_epi64::<32>(small));
+        let power = _mm256_mul_pd(small, _mm256_castsi256_pd(_mm256_slli_epi64::<32>(large)));
         (_mm256_div_pd(value, power), wrong)
     }
 }
 
+/// The upper halves of 10^0 … 10^7, whose lower ones are zero.
+const POWERS: [u32; 8] = upper_halves([1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7]);
+/// The same of 10^8 for eight places and more.
+const EIGHTH_POWERS: [u32; 8] = upper_halves([1.0, 1e8, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
 const TWO_52: f64 = 4_503_599_627_370_496.0;
-const TWO_84: f64 = TWO_52 * 4_294_967_296.0;
+
+const fn upper_halves(powers: [f64; 8]) -> [u32; 8] {
+    let mut table = [0; 8];
+    let mut index = 0;
+    while index < 8 {
+        let bits = powers[index].to_bits();
+        assert!(bits as u32 == 0);
+        table[index] = (bits >> 32) as u32;
+        index += 1;
+    }
+    table
+}
 
 #[inline]
 #[target_feature(enable = "avx2")]
