@@ -166,13 +166,24 @@ HEATMAP = heatmap(BOOK)
         (
             candles(CANDLES),
             {"norm": "log"},
-            r"norm: norm= is of a heatmap; a picture of rows of values takes ax=, volume=",
+            r"norm: norm= is of a heatmap; a picture of rows of values takes ax=, figsize=, volume=",
         ),
-        (HEATMAP, {"kind": "pie"}, r"a picture of a heatmap takes ax=, step=, prices=, norm=, sides=, theme="),
+        (
+            HEATMAP,
+            {"kind": "pie"},
+            r"a picture of a heatmap takes ax=, figsize=, step=, prices=, norm=, sides=, theme=",
+        ),
         (HEATMAP, {"thme": "dark"}, r"thme: there is no such choice, did you mean 'theme'|thme: .*theme"),
         (HEATMAP, {"volume": True}, r"volume= is of rows of values"),
         (HEATMAP, {"ax": 7}, r"ax: a int is no axes; give one of matplotlib's"),
         (candles(CANDLES), {"ax": "x"}, r"ax: a str is no axes"),
+        (HEATMAP, {"figsize": 4}, r"figsize: 4 is not a width and a height in inches, such as \(8, 5\)"),
+        (HEATMAP, {"figsize": "43"}, "figsize: '43' is not a width"),
+        (HEATMAP, {"figsize": (4,)}, "figsize: .* is not a width"),
+        (HEATMAP, {"figsize": (4, 0)}, "figsize: .* is not a width"),
+        (HEATMAP, {"figsize": (float("nan"), 3)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": (1e9, 3)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsze": (4, 3)}, r"figsze: there is no such choice; did you mean figsize\?"),
     ],
 )
 def test_a_choice_that_a_picture_does_not_take_is_refused(made, options, words):
@@ -180,6 +191,41 @@ def test_a_choice_that_a_picture_does_not_take_is_refused(made, options, words):
     for one in (answer, answer.only):
         with pytest.raises(mp.InvalidRequest, match=words):
             one.plot(**options)
+
+
+@pytest.mark.parametrize("size", [(3.5, 2.8), (4, 3), (8, 5), (5, 14)])
+def test_a_new_figure_has_the_size_that_was_asked_for(client, size):
+    candle, other = client.candles("BINANCE_FUTURES", ["BTCUSDT", "ETHUSDT"], "1h", period="3d")
+    market = ("BINANCE_FUTURES", "BTCUSDT", "1h")
+    rates, traded = client.funding_rate(*market, period="3d"), client.volume_profile(*market, period="1d")
+    sessions = client.tpo("BINANCE_FUTURES", "BTCUSDT", "1d", period="3d")
+    board, supply = client.leaderboard(limit=9), client.token_supply(coin="BTC", interval="1d", period="30d")
+    book = client.orderbook_heatmap(*market, block_size=10, period="1d")
+    every = [candle, rates, traded, sessions, board, board[0], supply, book]
+    shown = [functools.partial(one.plot, **({"kind": "total"} if one is traded else {})) for one in every]
+    both = mp.SeriesSet([candle, other])
+    shown += [
+        functools.partial(mp.plot, *some) for some in ([candle, other], [candle, rates], [book, candle], [supply])
+    ]
+    shown += [both.plot, *(functools.partial(both.plot, layout=layout) for layout in ("axis", "panels"))]
+    for draw in shown:
+        figure = draw(figsize=size).figure
+        assert tuple(figure.get_size_inches()) == size
+        figure.canvas.draw()
+        labels = [ax.yaxis.label.get_window_extent() for ax in figure.axes if ax.get_ylabel()]
+        assert not [pair for pair in itertools.combinations(labels, 2) if pair[0].overlaps(pair[1])], draw
+        plt.close(figure)
+    assert Picture(both.plot(layout="panels", figsize=size)).texts[-1] == "BINANCE_FUTURES · candles · 1h"
+
+
+def test_a_picture_that_is_refused_leaves_no_figure():
+    several = markets()
+    for options in ({"layout": "term"}, {"layout": "pie"}):
+        with pytest.raises((mp.SelectionError, mp.InvalidRequest)):
+            several.plot(figsize=(4, 3), **options)
+    with pytest.raises(mp.InvalidRequest, match="figsize: the figure of ax has its size already; give one of them"):
+        several.plot(figsize=(4, 3), ax=plt.subplots()[1])
+    assert len(plt.get_fignums()) == 1
 
 
 def test_a_choice_that_several_pictures_do_not_take_is_refused():

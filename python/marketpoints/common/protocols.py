@@ -116,7 +116,7 @@ class Drawable(Protocol):
     def requested(self) -> Window | None:
         """The window that was asked for; None where that is not known."""
 
-    def plot(self, *, ax: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, figsize: tuple[float, float] | None = None) -> Any:
         """Draws it."""
 
     def __len__(self) -> int: ...

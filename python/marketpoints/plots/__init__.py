@@ -126,9 +126,9 @@ def several(every: Sequence[Drawable], *, ax: Any, layout: str | None, why_empty
     return panels[0]
 
 
-def together(results: Sequence[Result], *, ax: Any, volume: bool) -> Any:
+def together(results: Sequence[Result], *, ax: Any, figsize: object = None, volume: bool) -> Any:
     """Draws several results on one time axis, as :func:`marketpoints.plot` says. Returns the first panel's axes."""
-    return _together(shared_time.flattened(results), ax=ax, volume=volume)
+    return _together(shared_time.flattened(results), ax=ax, figsize=figsize, volume=volume)
 
 
 @fitted

@@ -21,8 +21,10 @@ __all__ = [
     "amounts",
     "blank",
     "broken",
+    "close",
     "days",
     "held",
+    "is_constrained",
     "kept_width",
     "legend",
     "legend_columns",
@@ -55,12 +57,17 @@ TITLE_LINE, NARROW = 0.3, 3.2
 KEPT = 0.8
 
 
-def make(ax: Any, height: float = 5.0) -> Any:
-    """The given axes, or new ones in a new figure."""
+def make(ax: Any, height: float = 5.0, size: tuple[float, float] | None = None) -> Any:
+    """The given axes, or new ones in a new figure of a height that suits the picture, or of the size asked for."""
     pyplot = load("matplotlib.pyplot")
     if ax is not None:
         return ax
-    return pyplot.subplots(figsize=(10, height), layout="constrained")[1]
+    return pyplot.subplots(figsize=size or (10, height), layout="constrained")[1]
+
+
+def close(figure: Any) -> None:
+    """Closes a figure in which nothing could be drawn."""
+    load("matplotlib.pyplot").close(figure)
 
 
 def room_between(ax: Any, pictures: int) -> float | None:
@@ -68,7 +75,7 @@ def room_between(ax: Any, pictures: int) -> float | None:
 
     None where a layout engine makes it: that of ``layout="constrained"``; a tight one leaves grids within grids alone.
     """
-    if _is_constrained(ax.figure):
+    if is_constrained(ax.figure):
         return None
     height: float = ax.bbox.height / ax.figure.dpi
     return ROOM / max((height - (pictures - 1) * ROOM) / pictures, height / (2 * pictures))
@@ -81,7 +88,8 @@ def kept_width(ax: Any) -> float:
     return KEPT if beside_others and ax.figure.get_layout_engine() is not None else 1.0
 
 
-def _is_constrained(figure: Any) -> bool:
+def is_constrained(figure: Any) -> bool:
+    """Whether the layout of ``layout="constrained"`` makes room for what stands beside axes."""
     engine = figure.get_layout_engine()
     return engine is not None and not engine.adjust_compatible
 
@@ -107,7 +115,7 @@ def panels(
     room = room_between(ax, len(ratios)) if titled else None
     if room is None:
         room = CLOSE
-        if _is_constrained(ax.figure):  # to this engine it is a part of the figure's height, where many may stand
+        if is_constrained(ax.figure):  # to this engine it is a part of the figure's height, where many may stand
             room *= min(1.0, place.get_position(ax.figure).height / WHOLE)
     rows, heights = _rows(ax, ratios, heads)
     grid = place.subgridspec(len(heights), 1, height_ratios=heights, hspace=room)
@@ -125,7 +133,7 @@ def _own_grid(ax: Any) -> Any:
 
 def _title_room(ax: Any) -> float:
     """Inches for the title of a panel below another; none where a layout engine makes room."""
-    if _is_constrained(ax.figure):
+    if is_constrained(ax.figure):
         return 0.0
     return TITLE_LINE * (1 if ax.bbox.width / ax.figure.dpi > NARROW else 2)
 

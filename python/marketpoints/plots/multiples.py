@@ -8,7 +8,20 @@ from ..common.optional import load
 from ..common.protocols import Drawable
 from ..errors import InvalidRequest, SelectionError
 from . import bars, candles
-from .axes import amounts, blank, broken, held, legend, line, make, prices, room_between, show_rows, spans
+from .axes import (
+    amounts,
+    blank,
+    broken,
+    held,
+    is_constrained,
+    legend,
+    line,
+    make,
+    prices,
+    room_between,
+    show_rows,
+    spans,
+)
 from .labels import PREDICTIONS, amount_unit, identity_of, label, names, plain, price_label, shared, title
 from .lines import AMOUNT, COIN, FRACTION, USD, Panel, known_panels, left_out, panels_of, unit_of
 from .options import smile, term_structure
@@ -57,19 +70,13 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
         raise SelectionError(f"{len(every)} pictures do not fit into one figure; pick up to {MOST} with sel(…)")
     across = min(ACROSS, math.ceil(math.sqrt(len(every))))
     down = math.ceil(len(every) / across)
-    pyplot = load("matplotlib.pyplot")
-    if ax is None:
-        figure = pyplot.figure(figsize=(max(6.0, WIDE * across), max(3.0, HIGH * down)), layout="constrained")
-        place = figure.add_gridspec(1, 1)[0]
-        between = None
-    else:
-        figure, place = ax.figure, ax.get_subplotspec()
-        between = room_between(ax, down)
-        if place is None:
-            raise InvalidRequest(
-                "ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()"
-            )
-        ax.remove()
+    ax = make(ax, size=(max(6.0, WIDE * across), max(3.0, HIGH * down)))
+    figure, place = ax.figure, ax.get_subplotspec()
+    is_whole = figure.axes == [ax] and is_constrained(figure) and not figure.get_suptitle()
+    between = room_between(ax, down)
+    if place is None:
+        raise InvalidRequest("ax: these axes were placed by hand and cannot be divided; give those of plt.subplots()")
+    ax.remove()
     grid = place.subgridspec(down, across, hspace=between)
     labels, first = names([identity_of(one) for one in every]) if len(every) > 1 else [""], None
     for number, (one, name) in enumerate(zip(every, labels, strict=True)):
@@ -84,7 +91,7 @@ def _panels(every: Sequence[Drawable], ax: Any, options: dict[str, Any]) -> Any:
         for text in panel.get_xticklabels():
             text.set_fontsize("small")
     common = title(shared([identity_of(one) for one in every]))
-    if ax is None and common:
+    if is_whole and common:
         figure.suptitle(common, x=0.01, ha="left")
     return first
 

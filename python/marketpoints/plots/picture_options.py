@@ -1,6 +1,7 @@
 """The options of each kind of picture; an option of another kind is refused with a message that says so."""
 
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from typing import Any
 
 from .. import _engine
@@ -9,7 +10,10 @@ from ..common.suggest import did_you_mean
 from ..errors import InvalidRequest
 from .profiles import KINDS
 
-__all__ = ["check_axes", "check_choices", "choices_of"]
+__all__ = ["check_axes", "check_choices", "check_size", "choices_of"]
+
+#: Inches of a figure that most programs still show.
+LARGEST = 300
 
 BOOK, PROFILE, SESSIONS, ROWS = "a heatmap", "a volume profile", "a market profile", "rows of values"
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -34,7 +38,7 @@ def check_choices(every: Iterable[Drawable], options: Mapping[str, Any]) -> None
     if not options:
         return
     pictures = list(dict.fromkeys(map(_picture, every)))
-    known = ["ax", *dict.fromkeys(name for picture in pictures for name in CHOICES[picture])]
+    known = ["ax", "figsize", *dict.fromkeys(name for picture in pictures for name in CHOICES[picture])]
     for name in options:
         if name in known:
             continue
@@ -58,6 +62,20 @@ def check_axes(ax: Any) -> None:
     """
     if ax is not None and not (hasattr(ax, "get_subplotspec") and hasattr(ax, "figure")):
         raise InvalidRequest(f"ax: a {type(ax).__name__} is no axes; give one of matplotlib's, as of plt.subplots()[1]")
+
+
+def check_size(figsize: object, ax: Any) -> tuple[float, float]:
+    """Checks the size of a figure.
+
+    Raises:
+        InvalidRequest: It is not two numbers above zero, or there are axes, whose figure has a size.
+    """
+    if ax is not None:
+        raise InvalidRequest("figsize: the figure of ax has its size already; give one of them")
+    sides = tuple(figsize) if isinstance(figsize, Iterable) and not isinstance(figsize, (str, bytes)) else ()
+    if len(sides) == 2 and all(isinstance(side, Real) and 0 < float(side) <= LARGEST for side in sides):
+        return float(sides[0]), float(sides[1])
+    raise InvalidRequest(f"figsize: {figsize!r} is not a width and a height in inches, such as (8, 5)")
 
 
 def _picture(shown: Drawable) -> str:

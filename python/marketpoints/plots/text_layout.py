@@ -3,16 +3,14 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import InvalidRequest
-from .axes import kept_width
-from .picture_options import check_axes
+from .axes import close, kept_width, make
+from .picture_options import check_axes, check_size
 
 __all__ = ["fitted"]
-
-Draw = TypeVar("Draw", bound=Callable[..., Any])
 
 #: The titles of the pictures that were drawn, by their first axes: those that have it still hold the picture.
 _titles: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
@@ -25,12 +23,29 @@ LOW = 0.2
 MOST = 0.6
 
 
-def fitted(draw: Draw) -> Draw:
-    """Decorator: a function draws on the given or new axes, and all of its texts are visible."""
+def fitted(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: a function draws on the given or new axes, and all of its texts are visible.
+
+    It gets ``figsize``, the size in inches of a new figure.
+    """
 
     @wraps(draw)
-    def drawn(*args: Any, ax: Any, **options: Any) -> Any:
+    def drawn(*args: Any, ax: Any, figsize: object = None, **options: Any) -> Any:
         check_axes(ax)
+        if figsize is not None:
+            new = make(None, size=check_size(figsize, ax))
+            figure = new.figure
+            try:
+                made = drawn(*args, ax=new, **options)
+            except BaseException:
+                close(figure)
+                raise
+            for _ in range(
+                2
+            ):  # nothing else comes into it: its panels have their height, and shorter labels change it once
+                figure.get_layout_engine().execute(figure)
+                _fit(figure.axes, is_final=True)
+            return made
         if ax is not None and _titles.get(ax, "") and ax.get_title("left") == _titles[ax]:
             raise InvalidRequest(
                 "ax: a picture is on these axes already; draw results together, mp.plot(one, other), or clear them "
@@ -49,7 +64,7 @@ def fitted(draw: Draw) -> Draw:
         _titles[made] = made.get_title("left")
         return made
 
-    return drawn  # type: ignore[return-value]
+    return drawn
 
 
 def _is_whole(ax: Any) -> bool:
@@ -59,11 +74,11 @@ def _is_whole(ax: Any) -> bool:
     return whole and ax.figure.get_layout_engine() is None
 
 
-def _fit(every: Sequence[Any]) -> None:
-    """Makes titles and labels of axes fit. Their height is final only where no layout engine changes it."""
+def _fit(every: Sequence[Any], *, is_final: bool = False) -> None:
+    """Makes titles and labels of axes fit. Their height is final only where no layout engine changes it any more."""
     for one in every:
         _headline(one)
-        is_free = one.figure.get_layout_engine() is None
+        is_free = is_final or one.figure.get_layout_engine() is None
         low = one.bbox.height < LOW * one.figure.dpi
         _shortened(one.yaxis.label, one.bbox.height, is_free and (low or bool(one.get_title("left"))))
         if is_free and low:

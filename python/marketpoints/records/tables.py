@@ -104,11 +104,12 @@ class TypedRecord(RecordFrames):
 class Pictured(TypedRecord):
     """A record that can be drawn alone."""
 
-    def plot(self, *, ax: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, figsize: tuple[float, float] | None = None) -> Any:
         """Draws the record: a wallet's or a market's amounts and distributions.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
 
         Returns:
             The axes of the first panel.
@@ -118,7 +119,7 @@ class Pictured(TypedRecord):
         """
         from .. import plots
 
-        return plots.rankings([self], kind=type(self).__name__, ax=ax)
+        return plots.rankings([self], kind=type(self).__name__, ax=ax, figsize=figsize)
 
 
 class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
@@ -161,11 +162,12 @@ class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
         facts = {} if self.why_empty is None else {"why": self.why_empty}
         return card(f"{len(self):,} × {self._name()}", facts, _ends(names, rows, len(self)))
 
-    def plot(self, *, ax: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, figsize: tuple[float, float] | None = None) -> Any:
         """Draws a leaderboard, positions, categories or outcomes; of many records the 25 with the largest amounts.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
 
         Returns:
             The axes.
@@ -176,7 +178,8 @@ class Records(ReadOnlySequence[Record], RecordFrames, Generic[Record]):
         """
         from .. import plots
 
-        return plots.rankings(self._items, kind="" if self._kind is None else self._kind.__name__, ax=ax)
+        kind = "" if self._kind is None else self._kind.__name__
+        return plots.rankings(self._items, kind=kind, ax=ax, figsize=figsize)
 
     def _name(self) -> str:
         return "record" if self._kind is None else self._kind.__name__

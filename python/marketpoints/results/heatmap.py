@@ -116,6 +116,7 @@ class Heatmap(Levels):
         self,
         *,
         ax: Any = None,
+        figsize: tuple[float, float] | None = None,
         step: float | None = None,
         prices: tuple[float, float] | None = None,
         norm: Any = "quantile",
@@ -133,6 +134,7 @@ class Heatmap(Levels):
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
             step: Height of a price block in which levels are added up; None draws the levels as they are.
             prices: Lowest and highest price shown; None chooses the part around the market.
             norm: ``"quantile"``: about as many volumes of one colour as of another, fewer of those for the largest, so
@@ -159,6 +161,7 @@ class Heatmap(Levels):
         return plots.heatmap(
             self,
             ax=ax,
+            figsize=figsize,
             step=step,
             prices=prices,
             norm=norm,

@@ -118,6 +118,7 @@ class Profile(Levels):
         self,
         *,
         ax: Any = None,
+        figsize: tuple[float, float] | None = None,
         step: float | None = None,
         prices: tuple[float, float] | None = None,
         kind: "Literal['bars', 'cells', 'footprint', 'total'] | None" = None,
@@ -128,6 +129,7 @@ class Profile(Levels):
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
             step: Height of a price block; None chooses one that suits the picture.
             prices: Lowest and highest price shown; None chooses where nearly all the volume is.
             kind: ``"bars"`` of buys and sells in each bucket; ``"cells"`` coloured by their sum; ``"footprint"``: in
@@ -150,7 +152,7 @@ class Profile(Levels):
         from .. import plots
 
         plots.check_choices([self], others)
-        return plots.profile(self, ax=ax, step=step, prices=prices, kind=kind, imbalance=imbalance)
+        return plots.profile(self, ax=ax, figsize=figsize, step=step, prices=prices, kind=kind, imbalance=imbalance)
 
 
 class Sessions(Series):
@@ -304,12 +306,19 @@ class Tpo(Sessions, LevelSeries):
         return found
 
     def plot(
-        self, *, ax: Any = None, step: float | None = None, prices: tuple[float, float] | None = None, **others: Any
+        self,
+        *,
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
+        step: float | None = None,
+        prices: tuple[float, float] | None = None,
+        **others: Any,
     ) -> Any:
         """Draws the blocks that visited each price, session by session, with value area and point of control.
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
             step: Height of a price block; None chooses one that suits the picture.
             prices: Lowest and highest price shown; None shows all of them.
             others: None; refused as in :meth:`Series.plot`.
@@ -325,7 +334,7 @@ class Tpo(Sessions, LevelSeries):
         from .. import plots
 
         plots.check_choices([self], others)
-        return plots.tpo(self, ax=ax, step=step, prices=prices)
+        return plots.tpo(self, ax=ax, figsize=figsize, step=step, prices=prices)
 
     def _level(self, name: str) -> "npt.NDArray[np.float64]":
         import numpy as np

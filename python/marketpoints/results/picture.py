@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 
-def plot(*results: "Result", ax: Any = None, volume: bool = True) -> Any:
+def plot(*results: "Result", ax: Any = None, figsize: tuple[float, float] | None = None, volume: bool = True) -> Any:
     """Draws several results on one time axis (UTC): ``mp.plot(candles, liquidations, profile, funding)``.
 
     Each market has a panel of prices: an order-book or liquidation heatmap with candles over it, or candles, or
@@ -21,6 +21,7 @@ def plot(*results: "Result", ax: Any = None, volume: bool = True) -> Any:
     Args:
         results: Series, sets of them, or lists of either.
         ax: The matplotlib axes to draw on, which are divided; None makes a figure.
+        figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
         volume: Whether candles have their volume below.
 
     Returns:
@@ -33,4 +34,4 @@ def plot(*results: "Result", ax: Any = None, volume: bool = True) -> Any:
     """
     from .. import plots
 
-    return plots.together(results, ax=ax, volume=volume)
+    return plots.together(results, ax=ax, figsize=figsize, volume=volume)

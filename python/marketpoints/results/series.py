@@ -152,7 +152,9 @@ class Series(BucketMethods, frames.SeriesFrames):
         """
         frames.refuse_as_array(self)
 
-    def plot(self, *, ax: Any = None, volume: bool = True, **others: Any) -> Any:
+    def plot(
+        self, *, ax: Any = None, figsize: tuple[float, float] | None = None, volume: bool = True, **others: Any
+    ) -> Any:
         """Draws what the series holds: candles with volume, liquidations as bars, other columns as lines by unit.
 
         With more rows than pixels none is lost: of the bars that share a column of pixels the highest is shown. A gap
@@ -160,6 +162,7 @@ class Series(BucketMethods, frames.SeriesFrames):
 
         Args:
             ax: The matplotlib axes to draw on; None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
             volume: Whether candles have their volume below.
             others: None: an option of other results' plots is refused, with the results that it is for.
 
@@ -174,7 +177,7 @@ class Series(BucketMethods, frames.SeriesFrames):
         from .. import plots
 
         plots.check_choices([self], others)
-        return plots.series(self, ax=ax, volume=volume)
+        return plots.series(self, ax=ax, figsize=figsize, volume=volume)
 
     def explore(
         self,

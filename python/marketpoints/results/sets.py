@@ -235,7 +235,14 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames, _engine.SeriesSet
         """
         frames.refuse_as_array(self)
 
-    def plot(self, *, ax: Any = None, layout: "Layout | None" = None, **options: Any) -> Any:
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        figsize: tuple[float, float] | None = None,
+        layout: "Layout | None" = None,
+        **options: Any,
+    ) -> Any:
         """Draws the only series by its own ``plot``, or several series in one figure.
 
         Both sides of liquidations and of candles share one axis, BUY up and SELL down; values of one unit, such as
@@ -244,6 +251,7 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames, _engine.SeriesSet
 
         Args:
             ax: The matplotlib axes to draw on; they are divided if there are several panels. None makes a figure.
+            figsize: Width and height in inches of a new figure; None is as high as what it shows needs.
             layout: ``"panels"``: small multiples, a panel for each series. ``"axis"``: a line for each series on one
                 axis, for candles their closes; for several markets or units the change since the start in percent.
                 ``"term"``: skew or implied volatility against the tenor at five times. ``"smile"``: volatility against
@@ -262,9 +270,9 @@ class SeriesSet(ReadOnlySequence[Series], frames.SeriesFrames, _engine.SeriesSet
 
         why, every = self.why_empty, self._items
         if len(every) == 1 and layout is None:
-            drawn = every[0].plot(ax=ax, **options)
+            drawn = every[0].plot(ax=ax, figsize=figsize, **options)
         else:
-            drawn = plots.several(every, ax=ax, layout=layout, why_empty=why or "", options=options)
+            drawn = plots.several(every, ax=ax, figsize=figsize, layout=layout, why_empty=why or "", options=options)
         return plots.explain(drawn, why) if why and every and self._why_empty else drawn
 
 
