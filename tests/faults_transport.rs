@@ -227,6 +227,8 @@ async fn d3_19_a_bad_proxy_is_named_and_loopback_goes_past_the_environments() {
     let nobody = config("http://service.invalid");
     let error = fetch(Config { proxy: Some("http://127.0.0.1:9".into()), retries: 0, ..nobody }).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Transport);
+    let words = "no connection to the service at http://service.invalid through the proxy that proxy= names";
+    assert!(error.message.contains(words) && !error.message.contains("base_url"), "{error}");
     let problem =
         Client::new(&Config { proxy: Some("no proxy".into()), ..config("http://a.invalid") }, &Registry::default());
     assert!(problem.err().unwrap().message.contains("proxy"));

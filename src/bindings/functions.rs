@@ -23,7 +23,7 @@ use crate::protocol::exchange::{self, EXCHANGES, VenueKind};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::Spelling;
 use crate::protocol::query::{LeaderboardSort, PARAMETERS, speak_of_options as speak};
-use crate::protocol::suggest::{closest as nearest, hint};
+use crate::protocol::suggest::{closest as nearest, did_you_mean, hint};
 use crate::protocol::symbol::Category;
 use crate::protocol::tier::TIERS;
 use crate::protocol::{AnalyticsEndpoint, DataType, GroupBy, Interval, SortDirection, TierSpec, TypeSpec};
@@ -74,7 +74,7 @@ pub(super) fn weight(
             return Err(invalid(format!("give {} or {}, not both", spelled("interval"), spelled("interval_seconds"))));
         }
         (Some(name), None) => Interval::find(name).map(|row| row.seconds).ok_or_else(|| {
-            let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
+            let near = Interval::suggest(name).map_or_else(String::new, did_you_mean);
             invalid(format!("interval {name:?} is not known; give {} for a new one{near}", spelled("interval_seconds")))
         })?,
         (None, Some(seconds)) => seconds,

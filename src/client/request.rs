@@ -8,7 +8,7 @@ use super::typos::{check_exchanges, check_open_type, check_places};
 use crate::clock::{SECONDS_PER_DAY, UnixNanos, UnixSecond, Window, utc};
 use crate::protocol::interval::INTERVALS;
 use crate::protocol::query::{RequestLists, Spelling};
-use crate::protocol::suggest::hint;
+use crate::protocol::suggest::did_you_mean;
 use crate::protocol::tier::{MULTI_EXCHANGE_TIER, TIERS};
 use crate::protocol::{
     BucketGrid, DataType, Interval, ParamError, Points, PointsQuery, Tier, TierSpec, TypeSpec, Weight,
@@ -319,7 +319,7 @@ fn interval(asked: &PointsQuery) -> Result<&'static Interval, ClientError> {
         return Err(ClientError::invalid(format!("interval is missing; give one of {}{misplaced}", valid())));
     };
     Interval::find(name).ok_or_else(|| {
-        let near = hint(name, INTERVALS.iter().flat_map(|row| [row.name, row.short]));
+        let near = Interval::suggest(name).map_or_else(String::new, did_you_mean);
         ClientError::invalid(format!(
             "interval {name:?} is not known, so its weight is not; give one of {}{near}",
             valid()

@@ -216,6 +216,11 @@ impl Transport {
         Ok(self.sockets.get_or_init(|| made))
     }
 
+    /// Describes an error of the HTTP library.
+    pub(super) fn broken(&self, error: &reqwest::Error) -> TransportError {
+        broken(error, self.way.proxy.is_some())
+    }
+
     /// A text from the service with the key redacted, because a careless server may echo it.
     pub(super) fn redact(&self, text: &str) -> String {
         self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key))
@@ -223,10 +228,10 @@ impl Transport {
 
     /// Sends one GET and reads its full body; that of a 200 goes to `reading` as it arrives.
     pub(super) async fn get(&self, url: &str, reading: &mut impl BodyReader) -> Result<HttpAnswer, TransportError> {
-        let pool = self.pool().map_err(|error| broken(&error))?;
+        let pool = self.pool().map_err(|error| self.broken(&error))?;
         let request = pool.get(self.parsed(url)).header(self.key_name.clone(), self.key.clone());
         let request = request.header(ACCEPT_ENCODING, "gzip, zstd");
-        let mut response = request.send().await.map_err(|error| broken(&error))?;
+        let mut response = request.send().await.map_err(|error| self.broken(&error))?;
         let status = response.status().as_u16();
         let budget = budget_headers(response.headers());
         let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
@@ -298,7 +303,7 @@ impl Transport {
     /// The next chunk of a body, with a timeout.
     async fn chunk(&self, response: &mut reqwest::Response) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.read_timeout, response.chunk()).await {
-            Ok(chunk) => chunk.map_err(|error| broken(&error)),
+            Ok(chunk) => chunk.map_err(|error| self.broken(&error)),
             Err(_) => {
                 let message =
                     format!("the body stalled: no byte for read_timeout={} s", self.read_timeout.as_secs_f64());

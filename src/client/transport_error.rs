@@ -36,15 +36,16 @@ pub(super) fn unusable(error: &reqwest::Error) -> ClientError {
     ClientError::new(ErrorKind::Transport, format!("{causes}{hint}"))
 }
 
-/// Describes an error of the HTTP library.
-pub(super) fn broken(error: &reqwest::Error) -> TransportError {
+/// Describes an error of the HTTP library; with `proxied` the client has a proxy of its own.
+pub(super) fn broken(error: &reqwest::Error, proxied: bool) -> TransportError {
     let origin = error.url().map_or_else(String::new, |url| format!(" at {}", url.origin().ascii_serialization()));
     let (kind, what) = if error.is_timeout() {
         (ErrorKind::Timeout, "the attempt took longer than the client's timeout".to_owned())
     } else if error.is_redirect() {
         (ErrorKind::Server, "the service redirected".to_owned())
     } else if error.is_connect() {
-        (ErrorKind::Transport, format!("no connection to the service{origin}"))
+        let through = if proxied { " through the proxy that proxy= names" } else { "" };
+        (ErrorKind::Transport, format!("no connection to the service{origin}{through}"))
     } else if error.is_builder() {
         (ErrorKind::InvalidRequest, "no request can have this URL; the longest has 65,534 bytes".to_owned())
     } else {
@@ -55,6 +56,8 @@ pub(super) fn broken(error: &reqwest::Error) -> TransportError {
     let certificate = error.is_connect() && causes.contains("certificate");
     let hint = if certificate {
         "; trust a further authority with ca_certs=, or check the address".to_owned()
+    } else if kind == ErrorKind::Transport && error.is_connect() && proxied {
+        "; does the proxy run at that address, and does it lead there?".to_owned()
     } else if kind == ErrorKind::Transport && error.is_connect() {
         format!(
             "; is it running there? {} names another address, and `marketpoints serve` starts a local service and prints \

@@ -1,7 +1,7 @@
 //! Intervals: wire name, short name, seconds, and the grid of bucket starts (service.md 2.6, supplement 1 and 4).
 
 use super::suggest::closest;
-use crate::clock::{SECONDS_PER_DAY, UnixSecond, Window};
+use crate::clock::{GivenLength, NoLength, SECONDS_PER_DAY, UnixSecond, Window};
 
 /// One row of the interval table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +40,17 @@ impl Interval {
         INTERVALS.iter().find(|row| row.name == text || row.short == text)
     }
 
-    /// The known interval nearest in spelling to `text`, for error messages.
+    /// The known interval that `text` likely means, for error messages: of that length, or else nearest in spelling.
     pub fn suggest(text: &str) -> Option<&'static str> {
-        closest(text, INTERVALS.iter().flat_map(|row| [row.name, row.short]))
+        let length = match text.trim().parse() {
+            Ok(seconds) => Ok(seconds),
+            Err(_) => GivenLength::Text(text).whole_seconds(),
+        };
+        match length {
+            Ok(length) => INTERVALS.iter().find(|row| row.seconds == length).map(|row| row.short),
+            Err(NoLength::Calendar) => None, // a month, which is near to a minute in spelling alone
+            Err(_) => closest(text, INTERVALS.iter().flat_map(|row| [row.name, row.short])),
+        }
     }
 
     /// Start of the bucket that holds a second.
@@ -71,7 +79,25 @@ mod tests {
         assert_eq!(Interval::find("HOUR"), Interval::find("1h"));
         assert_eq!(Interval::find("1h").map(|row| row.seconds), Some(3_600));
         assert_eq!(Interval::find("MONTH"), None);
-        assert_eq!(Interval::suggest("HOURS"), Some("HOUR"));
+    }
+
+    #[test]
+    fn what_is_no_interval_likely_means_the_one_of_its_length_or_its_spelling() {
+        for (text, meant) in [
+            ("HOURS", Some("HOUR")),
+            ("60m", Some("1h")),
+            (" 1h", Some("1h")),
+            ("1 H", Some("1h")),
+            ("24h", Some("1d")),
+            ("7d", Some("1w")),
+            ("900", Some("15m")),
+            ("90m", None),
+            ("1M", None),
+            ("1 month", None),
+            ("soon", None),
+        ] {
+            assert_eq!(Interval::suggest(text), meant, "{text:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use super::gap::ServiceTime;
 use crate::client::error::{ClientError, ErrorKind};
 use crate::client::transport::{Transport, date};
-use crate::client::transport_error::broken;
 use crate::protocol::ErrorBody;
 use crate::protocol::stream::Family;
 
@@ -41,7 +40,7 @@ async fn shake_hands(transport: &Transport, url: &str) -> Result<(ClientSocket, 
     let key = generate_key();
     let request = transport.sockets()?.get(url).header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
     let request = request.header(SEC_WEBSOCKET_VERSION, "13").header(SEC_WEBSOCKET_KEY, &key);
-    let mut response = request.send().await.map_err(|error| broken(&error).error)?;
+    let mut response = request.send().await.map_err(|error| transport.broken(&error).error)?;
     if response.status() != StatusCode::SWITCHING_PROTOCOLS {
         let status = response.status().as_u16();
         let mut body = Vec::new();
@@ -61,7 +60,7 @@ async fn shake_hands(transport: &Transport, url: &str) -> Result<(ClientSocket, 
         return Err(ClientError::new(ErrorKind::Transport, message));
     }
     let time = ServiceTime::new(date(response.headers()));
-    let upgraded = response.upgrade().await.map_err(|error| broken(&error).error)?;
+    let upgraded = response.upgrade().await.map_err(|error| transport.broken(&error).error)?;
     let limits = WebSocketConfig::default()
         .max_message_size(Some(MAX_MESSAGE))
         .max_frame_size(Some(MAX_MESSAGE))
