@@ -255,6 +255,14 @@ class Query:
         max_weight: int | None = None,
         open_window: bool = False,
     ) -> Query: ...
+    @staticmethod
+    def of_plain(
+        data_type: object, exchange: object, symbol: object, interval: object, arguments: Mapping[str, object]
+    ) -> Query | None:
+        """The query of a call with plain arguments: texts in ASCII, numbers of seconds, True, False and None.
+
+        None where one of them is something else, or wrong: those are read one by one, by what finds the words for it.
+        """
     def window(self, now: float, tier: str | None = None) -> tuple[int, int]:
         """The half-open window of bucket starts that the query means at ``now`` for a tier, Unix seconds."""
     def first_in_history(self, now: float, tier: str | None = None) -> int | None:

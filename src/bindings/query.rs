@@ -1,14 +1,16 @@
 //! The checked query, for one symbol or several.
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple};
 
 use super::errors;
 use super::failures::from_client;
 use super::times::unix_nanos;
 use crate::client::{ClientError, PointsArguments, PointsRequests, RequestLists};
+use crate::clock::{GivenLength, time_of_number};
+use crate::protocol::query::{PARAMETERS, ParameterKind};
 use crate::protocol::{
-    AnalyticsEndpoint, AnalyticsQuery, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier, Weight,
+    AnalyticsEndpoint, AnalyticsQuery, DataType, MarketSort, MarketsQuery, PointsQuery, SortDirection, Tier, Weight,
 };
 
 /// A checked query for points of one symbol or several: wire names, a window in Unix seconds.
@@ -43,6 +45,29 @@ impl Query {
         let set = arguments.iter().try_for_each(|(argument, value)| asked.add(&mut lists, argument, value));
         let requests = set.and_then(|()| PointsRequests::new(&asked, &lists));
         requests.map(Self).map_err(|error| from_client(py, error))
+    }
+
+    /// The query of a call with plain arguments: texts in ASCII, numbers of seconds, True, False and None. Nothing if one of
+    /// them is something else, or wrong: Python reads those one by one, and says what is wrong.
+    #[staticmethod]
+    fn of_plain(
+        data_type: &Bound<'_, PyAny>,
+        exchange: &Bound<'_, PyAny>,
+        symbol: &Bound<'_, PyAny>,
+        interval: &Bound<'_, PyAny>,
+        arguments: &Bound<'_, PyDict>,
+    ) -> Option<Self> {
+        let data_type = DataType::find(plain_text(data_type)?)?.spec().name.to_owned();
+        let query = PointsQuery { data_type, ..PointsQuery::default() };
+        let mut asked = PointsArguments { query, ..PointsArguments::default() };
+        let mut lists = RequestLists::default();
+        for (name, value) in arguments {
+            add_plain(&mut asked, &mut lists, plain_text(&name)?, &value)?;
+        }
+        for (name, value) in [("interval", interval), ("exchange", exchange), ("symbol", symbol)] {
+            add_plain(&mut asked, &mut lists, name, value)?;
+        }
+        PointsRequests::new(&asked, &lists).ok().map(Self)
     }
 
     #[pyo3(signature = (now, tier = None))]
@@ -84,6 +109,45 @@ impl Query {
     fn session(&self) -> Option<&str> {
         self.0.first().session()
     }
+}
+
+/// Sets an argument; nothing if it is not plain.
+fn add_plain(
+    asked: &mut PointsArguments,
+    lists: &mut RequestLists,
+    name: &str,
+    value: &Bound<'_, PyAny>,
+) -> Option<()> {
+    let is_time = matches!(name, "start" | "end" | "period");
+    if is_time && value.is_none() {
+        return Some(());
+    }
+    match name {
+        "start" => asked.start = Some(time_of_number(plain_number(value)?).ok()?),
+        "end" => asked.end = Some(time_of_number(plain_number(value)?).ok()?),
+        "period" => asked.period = Some(GivenLength::Seconds(plain_number(value)?).whole_seconds().ok()?),
+        "include_forming" => asked.include_forming = value.cast_exact::<PyBool>().ok()?.is_true(),
+        _ => {
+            let row = PARAMETERS.iter().find(|row| row.argument == Some(name) && name != "type")?;
+            match (row.kind, value.cast_exact::<PyBool>()) {
+                (ParameterKind::Flag, Ok(flag)) if flag.is_true() => asked.add(lists, name, "true").ok()?,
+                (ParameterKind::Flag, Ok(_)) => {}
+                (ParameterKind::Text | ParameterKind::Texts, _) if value.is_none() => {}
+                (ParameterKind::Text | ParameterKind::Texts, _) => asked.add(lists, name, plain_text(value)?).ok()?,
+                _ => return None,
+            }
+        }
+    }
+    Some(())
+}
+
+fn plain_text<'a>(value: &'a Bound<'_, PyAny>) -> Option<&'a str> {
+    value.cast_exact::<PyString>().ok()?.to_str().ok().filter(|text| text.is_ascii())
+}
+
+fn plain_number(value: &Bound<'_, PyAny>) -> Option<f64> {
+    let is_number = value.is_exact_instance_of::<PyInt>() || value.is_exact_instance_of::<PyFloat>();
+    is_number.then(|| value.extract().ok()).flatten()
 }
 
 /// The query of an analytics endpoint.

@@ -21,10 +21,10 @@ WINDOW = {"start": 1_789_862_400, "end": 1_789_948_800}
 
 
 class Recorded(mp.Client):
-    """A client that keeps what :meth:`points` was asked instead of sending it."""
+    """A client that hands back what it is asked instead of sending it."""
 
-    def points(self, *place, **arguments):
-        return place, arguments
+    def _points(self, *asked):
+        return asked
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -32,10 +32,10 @@ def test_a_method_hands_on_every_argument(name):
     method = getattr(Recorded("key", "http://127.0.0.1:9"), name)
     parameters = inspect.signature(method).parameters
     given = {one: object() for one in parameters}
-    place, arguments = method(**given)
-    assert place[0] == METHODS[name]
-    assert list(place[1:]) == [given.pop(one) for one in ("exchange", "symbol", "interval")]
-    assert arguments == given
+    kind, *places, arguments, progress = method(**given)
+    assert kind == METHODS[name]
+    assert places == [given.pop(one) for one in ("exchange", "symbol", "interval")]
+    assert progress == given.pop("progress") and arguments == given
     allowed = set(inspect.signature(mp.Client.points).parameters)
     assert set(parameters) <= allowed
     # What is left out is what the general method takes when it is left out.

@@ -226,3 +226,55 @@ def test_plans_take_the_methods_names_and_guess_no_weight():
         for name in ("book", "OPEN_INTREST_AGG", "candels"):
             with pytest.raises(mp.InvalidRequest, match="is no data type"):
                 client.plan(name, "BYBIT", "BTCUSDT", "1m", period=3600)
+
+
+class Text(str):
+    """Not the kind of text that the engine reads by itself."""
+
+
+START = NOW - 86_400
+PLAIN = {"start": START, "period": 7_200}
+
+
+@pytest.mark.parametrize(
+    ("places", "named"),
+    [
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN),
+        (("BINANCE_FUTURES", "BTCUSDT", "HOUR"), {"start": START + 0.5, "end": START + 9_000.0, "period": None}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN | {"usd": True, "gapfill": False, "include_forming": True}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN | {"usd": False, "sort": "desc", "include_forming": False}),
+        (("BINANCE_FUTURES", None, "1h"), PLAIN | {"coin": "BTC", "extra": None, "max_weight": None}),
+    ],
+)
+def test_plain_arguments_are_read_as_any_others(nobody, places, named):
+    plain = nobody.plan("candles", *places, **named)
+    others = {name: Text(value) if isinstance(value, str) else value for name, value in named.items()}
+    read = nobody.plan("candles", *(one and Text(one) for one in places), **others)
+    assert list(plain.requests) == list(read.requests) and plain.requests[0].url == read.requests[0].url
+
+
+@pytest.mark.parametrize(
+    ("places", "named"),
+    [
+        (("BINANCE_FUTURES", "BTCUSDT", "2h"), PLAIN),
+        (("binance", "BTCUSDT", "1h"), PLAIN),
+        (("BINANCE_FUTURES", "BTCUSDT\N{SNOWMAN}", "1h"), PLAIN | {"sort": "down"}),
+        (("BINANCE_FUTURES", "BTCUSDT", None), PLAIN),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": 1e300}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": float("nan"), "period": 60}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": True, "period": 60}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": START, "period": 0.5}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {"start": START, "period": 10**400}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN | {"usd": "yes"}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN | {"include_forming": None}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), PLAIN | {"coin": "BTC"}),
+        (("BINANCE_FUTURES", "BTCUSDT", "1h"), {}),
+    ],
+)
+def test_plain_arguments_that_are_wrong_are_refused_as_any_others(nobody, places, named):
+    said = []
+    for kind in (str, Text):
+        with pytest.raises(mp.InvalidRequest) as caught:
+            nobody.plan("candles", *(one and kind(one) for one in places), **named)
+        said.append(str(caught.value))
+    assert said[0] == said[1]

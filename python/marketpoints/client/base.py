@@ -305,10 +305,6 @@ class Connection(EngineCaller):
         return _unpickle, (type(self), dict(self._settings))
 
     @abstractmethod
-    def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> Any:
-        """Fetches points as a :class:`~marketpoints.SeriesSet`: at once, or when awaited."""
-
-    @abstractmethod
     def _archived(
         self, call: str, arguments: Callable[[], Sequence[Any]], progress: Progress, read: Callable[[Any], Any]
     ) -> Any:

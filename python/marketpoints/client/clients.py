@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
+from ..common.arguments import Names
 from ..common.progress import Progress, reporting
+from ..common.queries import build_query
+from ..common.times import Interval
 from ..errors import ArchiveError, Error, PartialError
 from ..identity import Provenance
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
@@ -16,6 +19,7 @@ from ..records.tables import Records
 from ..results.sets import SeriesSet, wrap
 from ..stream.streams import AsyncStream, Stream
 from .analytics import AnalyticsMethods
+from .base import settled
 from .discovery import DiscoveryMethods
 from .series import SeriesMethods
 from .streaming import StreamMethods
@@ -43,8 +47,16 @@ class Client(
     A context manager: leaving it closes the connections.
     """
 
-    def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:
-        query = make_query()
+    def _points(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: Names,
+        symbol: Names,
+        interval: Interval | None,
+        arguments: Mapping[str, object],
+        progress: Progress,
+    ) -> SeriesSet:
+        query = build_query("points", type, exchange, symbol, interval, arguments)
         live, asked, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
@@ -114,7 +126,19 @@ class AsyncClient(
     return_exceptions=True)`` has them all; only an unknown keyword is a ``TypeError`` at once.
     """
 
-    async def _points(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:
+    def _points(
+        self,
+        type: str,  # noqa: A002 - the wire's own name
+        exchange: Names,
+        symbol: Names,
+        interval: Interval | None,
+        arguments: Mapping[str, object],
+        progress: Progress,
+    ) -> AsyncAnswer[SeriesSet]:
+        query = settled(lambda: build_query("points", type, exchange, symbol, interval, arguments))
+        return self._points_of(query, progress)
+
+    async def _points_of(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:
         query = make_query()
         live, asked, now = self._asking(query)
         known, words = live.listed(query)

@@ -1,6 +1,6 @@
 """The arguments of a query for points, written once: series methods, archive, plans and commands take these."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any, TypedDict
 
@@ -158,7 +158,6 @@ _SPELLED_ARGUMENTS = {
     for name in (*QueryArguments.__annotations__, *_PLACES)
     if name not in TYPED_ARGUMENTS
 }
-_TEXTS = {name for name in _SPELLED_ARGUMENTS if PARAMETERS[name][0] in ("text", "texts")}
 
 
 def build_query(
@@ -167,7 +166,7 @@ def build_query(
     exchange: Names,
     symbol: Names,
     interval: Interval | None,
-    arguments: QueryArguments,
+    arguments: Mapping[str, object],
     *,
     open_window: bool = False,
 ) -> _engine.Query:
@@ -186,14 +185,15 @@ def build_query(
         InvalidRequest: An argument or a combination of them is not valid; the message names it.
         TypeError: There is no argument of that name.
     """
+    if not open_window:  # most calls are plain, and need no further look
+        plain = _engine.Query.of_plain(type, exchange, symbol, interval, arguments)
+        if plain is not None:
+            return plain
     typed: dict[str, Any] = {}
     spelled: list[tuple[str, str]] = []
-    named = interval if isinstance(interval, str) else interval_name(interval)
-    places = zip(_PLACES, (named, exchange, symbol), strict=True)
+    places = zip(_PLACES, (interval_name(interval), exchange, symbol), strict=True)
     for name, value in chain(arguments.items(), places):
-        if isinstance(value, str) and name in _TEXTS and value.isascii():  # most are, and need no further look
-            spelled.append((name, value))
-        elif name in TYPED_ARGUMENTS:
+        if name in TYPED_ARGUMENTS:
             typed[name] = TYPED_ARGUMENTS[name](value)
         elif name in _SPELLED_ARGUMENTS:
             for one in _SPELLED_ARGUMENTS[name](value, name):

@@ -84,7 +84,7 @@ def query_of(wanted: SyncArguments, window: tuple[int, int] | None = None) -> _e
     """
     arguments = wanted.arguments if window is None else {**wanted.others, "start": window[0], "end": window[1]}
     arguments = {**arguments, "coin": wanted.coin}
-    return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)  # type: ignore[arg-type]
+    return build_query("sync_all", wanted.type, wanted.exchanges or None, wanted.symbol, wanted.interval, arguments)
 
 
 @dataclass(frozen=True)
