@@ -158,6 +158,10 @@ def test_a_profile_at_the_side_is_of_what_the_axes_show():
     assert buys.tolist() == [24 * 6, 24] and sells.tolist() == [24 * 9, 24 * 4]
     ax.set_xlim(START / 86_400, (START + 5.5 * HOUR) / 86_400)
     assert aside.rows(ax)[2].tolist() == [6 * 6, 6]
+    assert [one.get_text() for one in ax.get_legend().get_texts()] == ["volume profile: buys, sells"]
+    both = mp.plot(hours(), profile(), liquidations([3.0], "BUY")).get_legend()
+    assert [one.get_text() for one in both.get_texts()][:2] == ["volume profile: buys, sells", "BUY liquidated"]
+    assert mp.plot(hours()).get_legend() is None
     alone = mp.plot(profile())
     assert "BTCUSDT on BINANCE_FUTURES · volume profile · 1h" in Picture(alone).texts
 

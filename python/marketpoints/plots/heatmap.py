@@ -14,7 +14,7 @@ from .bars import is_bars
 from .candles import draw_prices, is_candles
 from .cells import mass, outside
 from .labels import amount_unit, identity_of, label, price_label, title, volume_per
-from .overlays import bubbles, candles_over, middles
+from .overlays import add_to_legend, bubbles, candles_over, middles
 from .pixels import Pixels
 from .ranges import price_range, row_height
 from .time_axis import times
@@ -72,7 +72,7 @@ def heatmap(
     ax.grid(visible=False)
     for one in over:
         candles_over(ax, one)
-    bubbles(ax, happened, [shown], over)
+    add_to_legend(ax, *bubbles(ax, happened, [shown], over))
     _legend(ax, colours)
     return ax
 
@@ -84,7 +84,7 @@ def _without_levels(ax: Any, shown: Drawable, over: Sequence[Drawable], happened
         return blank(ax, "no levels", shown)
     words = ax.get_title("left")
     draw_prices(ax, filled[:1], filled[0])
-    bubbles(ax, happened, filled[:1], ())
+    add_to_legend(ax, *bubbles(ax, happened, filled[:1], ()))
     ax.set_title(f"{words}: no levels", loc="left")
     return ax
 

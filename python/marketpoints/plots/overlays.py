@@ -13,7 +13,7 @@ from .colours import LINE, SIDES, is_dark
 from .labels import amount_unit, plain, short
 from .ranges import block_height
 
-__all__ = ["bubbles", "candles_over", "has_prices"]
+__all__ = ["add_to_legend", "bubbles", "candles_over", "has_prices"]
 
 
 def has_prices(base: Sequence[Drawable], over: Sequence[Drawable]) -> bool:
@@ -39,8 +39,13 @@ def candles_over(ax: Any, shown: Drawable) -> None:
     ax.add_collection(picture, autolim=False)
 
 
-def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable], over: Sequence[Drawable]) -> None:
-    """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low."""
+def bubbles(
+    ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable], over: Sequence[Drawable]
+) -> tuple[list[Any], str | None]:
+    """Adds liquidations as bubbles whose area is the amount: BUY at the high of their moment, SELL at the low.
+
+    Returns what :func:`add_to_legend` shows of them in a legend.
+    """
     import numpy as np
 
     from .time_artists import Bubbles
@@ -49,7 +54,7 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
     amounts = [np.nan_to_num(one[column_of(one)].astype("float64")) for one in filled]
     most = max((float(values.max()) for values in amounts), default=0.0)
     if not most > 0:
-        return
+        return [], None
     sides = [one.id.side or "" for one in filled]
     named = list(dict.fromkeys(sides))
     middles_of = [(starts + ends) / 2 for starts, ends in map(spans, filled)]
@@ -72,9 +77,16 @@ def bubbles(ax: Any, liquidations: Sequence[Drawable], base: Sequence[Drawable],
         lines.Line2D([], [], color=colour, label=f"{plain(side)} {happened}".strip(), **dot)
         for side, colour in zip(named, colours, strict=True)
     ]
-    note = f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()
+    return marks, f"largest: {short(most)} {amount_unit(filled[0]) or ''}".rstrip()
+
+
+def add_to_legend(ax: Any, marks: Sequence[Any], note: str | None) -> None:
+    """Adds layers to the legend of prices, with a note."""
+    if not marks:
+        return
     if ax.images:  # a heatmap: its legend is light on dark
-        handles = [*ax.get_legend_handles_labels()[0], *marks, lines.Line2D([], [], linestyle="none", label=note)]
+        nothing = load("matplotlib.lines").Line2D([], [], linestyle="none", label=note)
+        handles = [*ax.get_legend_handles_labels()[0], *marks, *([nothing] if note else [])]
         style = {"labelcolor": "white", "framealpha": 0.35, "facecolor": "black", "edgecolor": "none"}
         # In as many columns as lie beside the colour bar and not over it.
         texts = [one.get_label() for one in handles]

@@ -289,15 +289,17 @@ def value_area(total: Any) -> tuple[int, int]:
     return first, last
 
 
-def aside(ax: Any, shown: DrawableProfile) -> None:
-    """Adds the profile of the visible part at the axes' right edge."""
+def aside(ax: Any, shown: DrawableProfile) -> list[Any]:
+    """Adds the profile of the visible part at the axes' right edge. Returns its mark for a legend."""
     from .ladders import SideProfile
 
     if not len(shown) or not len(shown.prices):
-        return
+        return []
     step = finest(shown.snapshot(0)[:, 0], shown.prices)
     starts, ends = spans(shown)
     levels = {"prices": shown.prices, "buys": shown.buys, "sells": shown.sells}
     picture = SideProfile(starts, ends, shown.offsets, **levels, step=step)
     picture.set_zorder(2 if ax.images else 0.5)  # behind candles, before a heatmap
     ax.add_collection(picture, autolim=False)
+    style = {"facecolor": UP, "edgecolor": DOWN, "linewidth": 1.5, "alpha": 0.6}
+    return [load("matplotlib.patches").Patch(label="volume profile: buys, sells", **style)]

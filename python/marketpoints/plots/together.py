@@ -206,10 +206,9 @@ def _market(market: PricePanel, ax: Any, below: Any) -> None:
         base.plot(ax=ax)
         for one in market.candles:
             overlays.candles_over(ax, one)
-    for one in market.profiles:
-        profiles.aside(ax, one)
-    if market.liquidations:
-        overlays.bubbles(ax, market.liquidations, market.base, market.candles)
+    marks = [mark for one in market.profiles for mark in profiles.aside(ax, one)]
+    over, note = overlays.bubbles(ax, market.liquidations, market.base, market.candles)
+    overlays.add_to_legend(ax, [*marks[:1], *over], note)
     if below is not None:
         candles.draw_volume(below, market.priced)
 
