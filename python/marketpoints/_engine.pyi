@@ -485,6 +485,19 @@ class Client:
         Raises:
             InvalidRequest: The service surely does not have the symbol or coin, or the block size does not fit.
         """
+    def prepare(
+        self,
+        data_type: object,
+        exchange: object,
+        symbol: object,
+        interval: object,
+        arguments: Mapping[str, object],
+        tier: str | None,
+    ) -> tuple[Query, ProvenanceParts, float] | None:
+        """A call with plain arguments for what is known to be listed: query, parts of a provenance, now.
+
+        None where an argument is something else or wrong, a list must be fetched, or there is something to say.
+        """
     def look_up(self, query: Query, now: float, archive: Archive | None = None) -> str | None:
         """Asks the lists of a query's symbol or coin and of its block size; a warning where one is not sure.
 

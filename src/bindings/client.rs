@@ -19,8 +19,9 @@ use super::dialect::Dialect;
 use super::errors::{self, seconds};
 use super::failures::from_client;
 use super::failures::recorded;
+use super::imports::load_numpy;
 use super::plan::Plan;
-use super::query::{MarketFilters, Query, analytics_query};
+use super::query::{MarketFilters, ProvenanceParts, Query, analytics_query};
 use super::runtime::Process;
 use super::stream::{ChannelParts, EventStream, options};
 use super::times::{python_clock, unix_nanos, unix_seconds};
@@ -161,6 +162,29 @@ impl Client {
     fn listed(&self, py: Python<'_>, query: &Query) -> PyResult<(bool, Option<String>)> {
         let listed = self.client(py)?.listed_all(&query.0).map_err(|error| from_client(py, error))?;
         Ok((listed.is_some(), listed.and_then(Listed::warning)))
+    }
+
+    /// A call with plain arguments for what is known to be listed: its query, the parts of a `Provenance`, and now. Nothing
+    /// where an argument is something else, a list must be fetched, or there is something to say.
+    fn prepare<'py>(
+        &self,
+        py: Python<'py>,
+        data_type: &Bound<'py, PyAny>,
+        exchange: &Bound<'py, PyAny>,
+        symbol: &Bound<'py, PyAny>,
+        interval: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyDict>,
+        tier: Option<&str>,
+    ) -> PyResult<Option<(Query, ProvenanceParts<'py>, f64)>> {
+        let Some(query) = Query::of_plain(data_type, exchange, symbol, interval, arguments) else { return Ok(None) };
+        let listed = self.client(py)?.listed_all(&query.0);
+        if !listed.is_ok_and(|listed| listed.is_some_and(|listed| listed.warning().is_none())) {
+            return Ok(None);
+        }
+        load_numpy(py)?;
+        let now = self.now(py)?;
+        let asked = query.asked(py, now, tier)?;
+        Ok(Some((query, asked, now)))
     }
 
     #[pyo3(signature = (query, now, archive = None))]

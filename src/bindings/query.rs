@@ -50,7 +50,7 @@ impl Query {
     /// The query of a call with plain arguments: texts in ASCII, numbers of seconds, True, False and None. Nothing if one of
     /// them is something else, or wrong: Python reads those one by one, and says what is wrong.
     #[staticmethod]
-    fn of_plain(
+    pub(super) fn of_plain(
         data_type: &Bound<'_, PyAny>,
         exchange: &Bound<'_, PyAny>,
         symbol: &Bound<'_, PyAny>,
@@ -108,6 +108,20 @@ impl Query {
     #[getter]
     fn session(&self) -> Option<&str> {
         self.0.first().session()
+    }
+}
+
+/// Now, the window, the session, whether in USD, and the selection.
+pub(super) type ProvenanceParts<'py> = (f64, (i64, i64), Option<String>, bool, SelectionParts<'py>);
+/// Exchanges, symbol and coin.
+type SelectionParts<'py> = (Bound<'py, PyTuple>, Option<String>, Option<String>);
+
+impl Query {
+    /// The parts of a `Provenance` of Python's.
+    pub(super) fn asked<'py>(&self, py: Python<'py>, now: f64, tier: Option<&str>) -> PyResult<ProvenanceParts<'py>> {
+        let (exchanges, symbol, coin) = self.selection(py)?;
+        let selection = (exchanges, symbol.map(str::to_owned), coin.map(str::to_owned));
+        Ok((now, self.window(py, now, tier)?, self.session().map(str::to_owned), self.usd(), selection))
     }
 }
 

@@ -18,7 +18,7 @@ from ..common.secrets import Hidden, hidden_text, hide_locals, of_type
 from ..common.signatures import hinted_keywords
 from ..common.warnings import UnknownSymbolWarning
 from ..errors import Error, InvalidRequest
-from ..identity import Provenance
+from ..identity import Provenance, ProvenanceParts
 from ..printable import printable
 from ..records.plan import Budget, left, numbers
 from ..results.sets import SeriesSet, wrap
@@ -239,16 +239,17 @@ class Connection(EngineCaller):
         live: _engine.Client,
         fetched: tuple[Sequence[_engine.Columns], int],
         query: _engine.Query,
-        asked: Provenance,
+        parts: ProvenanceParts,
     ) -> SeriesSet:
         """Adds the weight that an answer cost; without rows also the reason.
 
         It was paid: nothing here checks again what a moment later may be judged otherwise.
         """
         columns, weight = fetched
-        answer = wrap(columns, asked, weight)
+        answer = wrap(columns, parts, weight)
         if answer.why_empty is None:
             return answer
+        asked = Provenance(*parts)
         no_bucket = None if asked.now is None else query.why_no_bucket(asked.now, self.tier)
         end = None if self._data_end is None else self._data_end()
         why = why_nothing(asked, live.is_listed(query), end, no_bucket, live.service_time)
