@@ -229,6 +229,12 @@ async fn d3_19_a_bad_proxy_is_named_and_loopback_goes_past_the_environments() {
     assert_eq!(error.kind, ErrorKind::Transport);
     let words = "no connection to the service at http://service.invalid through the proxy that proxy= names";
     assert!(error.message.contains(words) && !error.message.contains("base_url"), "{error}");
+    // A careless proxy echoes what it was sent.
+    let echo = send("403 Forbidden", "x-service-key: k, proxy-authorization: Basic dXNlcjpQV1NFQ1JFVDg4, PWSECRET88");
+    let mut settings = config("http://service.invalid");
+    settings.proxy = Some(Scripted::start(vec![echo]).url.replace("http://", "http://user:PWSECRET88@"));
+    let said = fetch(settings).await.unwrap_err().message;
+    assert!(said.contains("Basic <proxy password>, <proxy password>"), "{said}");
     let problem =
         Client::new(&Config { proxy: Some("no proxy".into()), ..config("http://a.invalid") }, &Registry::default());
     assert!(problem.err().unwrap().message.contains("proxy"));

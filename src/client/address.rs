@@ -18,11 +18,11 @@ pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
 }
 
 /// Replacement for the key in messages.
-const HIDDEN: &str = "<API key>";
+pub(super) const HIDDEN: &str = "<API key>";
 
-/// Redacts the key in a text. A short key may be part of any word, so it is replaced only where it stands alone. Where
+/// Redacts a key, or another secret, in a text. A short one may be part of any word, so it is replaced only where it stands alone. Where
 /// a quotation was cut within a key, the beginning of the key is redacted too.
-pub(super) fn redacted(text: &str, key: &str) -> String {
+pub(super) fn redacted(text: &str, key: &str, hidden: &str) -> String {
     const LONG: usize = 8;
     /// A beginning of the key with fewer characters may be part of any word.
     const FEW: usize = 4;
@@ -34,7 +34,7 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
             text[..at].ends_with(start).then(|| at - count)
         });
         if let Some(start) = begun {
-            text.replace_range(start..at, HIDDEN);
+            text.replace_range(start..at, hidden);
         }
     }
     if key.len() >= LONG {
@@ -42,7 +42,7 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
             // Of one case: hexadecimal digits may be of either, and a host name is lower-cased.
             let found: Vec<usize> = text.to_ascii_lowercase().match_indices(&spelled).map(|(at, _)| at).collect();
             for at in found.into_iter().rev() {
-                text.replace_range(at..at + spelled.len(), HIDDEN);
+                text.replace_range(at..at + spelled.len(), hidden);
             }
         }
         return text;
@@ -55,7 +55,7 @@ pub(super) fn redacted(text: &str, key: &str) -> String {
             || text[after..].chars().next().is_some_and(char::is_alphanumeric);
         if !in_a_word {
             clean.push_str(&text[rest..at]);
-            clean.push_str(HIDDEN);
+            clean.push_str(hidden);
             rest = after;
         }
     }
@@ -157,9 +157,9 @@ mod tests {
 
     #[test]
     fn a_short_key_is_no_part_of_a_word() {
-        assert_eq!(redacted("failed to lookup", "k"), "failed to lookup");
-        assert_eq!(redacted("your key k, 'k' and k", "k"), "your key <API key>, '<API key>' and <API key>");
-        assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1"), "x<API key>y");
+        assert_eq!(redacted("failed to lookup", "k", HIDDEN), "failed to lookup");
+        assert_eq!(redacted("your key k, 'k' and k", "k", HIDDEN), "your key <API key>, '<API key>' and <API key>");
+        assert_eq!(redacted("xmp-secret-key-1y", "mp-secret-key-1", HIDDEN), "x<API key>y");
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
             "Zm9v+QUJD/R&amp;&quot;w==",
             r#"Zm9v+QUJD/R&amp;"w=="#,
         ] {
-            assert_eq!(redacted(&format!("é key={spelled}, {spelled}."), key), "é key=<API key>, <API key>.");
+            assert_eq!(redacted(&format!("é key={spelled}, {spelled}."), key, HIDDEN), "é key=<API key>, <API key>.");
         }
     }
 
@@ -183,9 +183,9 @@ mod tests {
         let key = "mp-secret-key-1";
         for count in 4..key.len() {
             let cut = format!("é {}… (900 bytes in all), and {}…", &key[..count], &key[..count]);
-            assert_eq!(redacted(&cut, key), "é <API key>… (900 bytes in all), and <API key>…");
+            assert_eq!(redacted(&cut, key, HIDDEN), "é <API key>… (900 bytes in all), and <API key>…");
         }
-        assert_eq!(redacted("a lump… mp-secret", key), "a lump… mp-secret");
+        assert_eq!(redacted("a lump… mp-secret", key, HIDDEN), "a lump… mp-secret");
     }
 
     #[test]

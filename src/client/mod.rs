@@ -55,6 +55,7 @@ mod pace;
 mod plan;
 mod points;
 mod points_requests;
+mod proxy;
 mod request;
 mod retry;
 mod slicing;

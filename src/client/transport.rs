@@ -5,15 +5,16 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::{Bytes, BytesMut};
 use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Certificate, ClientBuilder, Proxy, Url, redirect};
+use reqwest::{Certificate, ClientBuilder, Url, redirect};
 use secrecy::ExposeSecret;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::address::{base_url, is_loopback, key_header, key_name, redacted};
+use super::address::{HIDDEN, base_url, is_loopback, key_header, key_name, redacted};
 use super::body_reader::BodyReader;
 use super::config::Config;
 use super::content_encoding::ContentDecoder;
 use super::error::{ClientError, ErrorKind};
+use super::proxy::GivenProxy;
 use super::retry::retry_after;
 use super::transport_error::{TransportError, broken, unusable};
 use crate::archive::read_settings;
@@ -57,7 +58,7 @@ pub(super) struct Transport {
 
 /// How connections are made, for requests and for streams.
 struct ConnectionSettings {
-    proxy: Option<Proxy>,
+    proxy: Option<GivenProxy>,
     loopback: bool,
     /// Whether no connection is encrypted: redirects stay within the origin.
     plain: bool,
@@ -66,9 +67,7 @@ struct ConnectionSettings {
 
 impl ConnectionSettings {
     fn new(config: &Config, url: &Url) -> Result<Self, ClientError> {
-        let proxy = config.proxy.as_ref().map(|proxy| {
-            Proxy::all(proxy).map_err(|bad| ClientError::invalid(format!("proxy: {}", bad.without_url())))
-        });
+        let proxy = config.proxy.as_deref().map(GivenProxy::new);
         let certificates = config.ca_certs.as_ref().map_or(Ok(Vec::new()), |path| {
             let bad = |problem: String| ClientError::invalid(format!("ca_certs {}: {problem}", path.display()));
             let pem = read_settings(path).map_err(|error| bad(error.to_string()))?;
@@ -85,7 +84,7 @@ impl ConnectionSettings {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder().user_agent(concat!("marketpoints/", env!("CARGO_PKG_VERSION")));
         let builder = match &self.proxy {
-            Some(proxy) => builder.proxy(proxy.clone()),
+            Some(given) => builder.proxy(given.proxy.clone()),
             None if self.loopback => builder.no_proxy(),
             None => builder,
         };
@@ -223,7 +222,11 @@ impl Transport {
 
     /// A text from the service with the key redacted, because a careless server may echo it.
     pub(super) fn redact(&self, text: &str) -> String {
-        self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key))
+        let text = self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key, HIDDEN));
+        match &self.way.proxy {
+            Some(proxy) => proxy.redact(&text),
+            None => text,
+        }
     }
 
     /// Sends one GET and reads its full body; that of a 200 goes to `reading` as it arrives.

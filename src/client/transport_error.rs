@@ -56,6 +56,8 @@ pub(super) fn broken(error: &reqwest::Error, proxied: bool) -> TransportError {
     let certificate = error.is_connect() && causes.contains("certificate");
     let hint = if certificate {
         "; trust a further authority with ca_certs=, or check the address".to_owned()
+    } else if error.is_connect() && causes.contains("proxy authorization required") {
+        "; the proxy wants a user and a password: http://user:password@host:port".to_owned()
     } else if kind == ErrorKind::Transport && error.is_connect() && proxied {
         "; does the proxy run at that address, and does it lead there?".to_owned()
     } else if kind == ErrorKind::Transport && error.is_connect() {

@@ -42,9 +42,10 @@ impl Interval {
 
     /// The known interval that `text` likely means, for error messages: of that length, or else nearest in spelling.
     pub fn suggest(text: &str) -> Option<&'static str> {
-        let length = match text.trim().parse() {
-            Ok(seconds) => Ok(seconds),
-            Err(_) => GivenLength::Text(text).whole_seconds(),
+        // A number alone could be of seconds or minutes.
+        let length = match GivenLength::Text(text).whole_seconds() {
+            Err(NoLength::Unit(_)) => GivenLength::Text(&text.to_lowercase()).whole_seconds(),
+            length => length,
         };
         match length {
             Ok(length) => INTERVALS.iter().find(|row| row.seconds == length).map(|row| row.short),
@@ -90,7 +91,10 @@ mod tests {
             ("1 H", Some("1h")),
             ("24h", Some("1d")),
             ("7d", Some("1w")),
-            ("900", Some("15m")),
+            ("4 Hours", Some("4h")),
+            ("5MINUTE", Some("5m")),
+            ("2 HOURS", None),
+            ("60", None),
             ("90m", None),
             ("1M", None),
             ("1 month", None),

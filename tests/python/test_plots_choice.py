@@ -183,6 +183,11 @@ HEATMAP = heatmap(BOOK)
         (HEATMAP, {"figsize": (4, 0)}, "figsize: .* is not a width"),
         (HEATMAP, {"figsize": (float("nan"), 3)}, "figsize: .* is not a width"),
         (candles(CANDLES), {"figsize": (1e9, 3)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": (10**400, 5)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": np.array(5)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": (np.timedelta64(5, "s"), 5)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": (True, True)}, "figsize: .* is not a width"),
+        (candles(CANDLES), {"figsize": {8, 5}}, "figsize: .* is not a width"),
         (candles(CANDLES), {"figsze": (4, 3)}, r"figsze: there is no such choice; did you mean figsize\?"),
     ],
 )
@@ -225,7 +230,32 @@ def test_a_picture_that_is_refused_leaves_no_figure():
             several.plot(figsize=(4, 3), **options)
     with pytest.raises(mp.InvalidRequest, match="figsize: the figure of ax has its size already; give one of them"):
         several.plot(figsize=(4, 3), ax=plt.subplots()[1])
-    assert len(plt.get_fignums()) == 1
+    plt.close("all")
+    book = mp.decode_points(body(HEATMAP))
+    for options in ({"prices": (5, 1)}, {"norm": "x"}, {"layout": "panels", "norm": "x"}):
+        for size in (None, (8, 5)):
+            with pytest.raises(mp.InvalidRequest):
+                book.plot(figsize=size, **options)
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (12, 1.2), (2.5, 2)])
+def test_a_figure_without_room_for_a_layout_is_drawn_as_on_given_axes(size):
+    several = markets()
+    given = several.plot(ax=plt.subplots(figsize=size)[1]).figure
+    drawn = several.plot(figsize=size).figure
+    assert tuple(drawn.get_size_inches()) == size and len(plt.get_fignums()) == 2
+    for one, other in zip(given.axes, drawn.axes, strict=True):
+        assert one.get_position().bounds == pytest.approx(other.get_position().bounds)
+        assert one.get_title("left") == other.get_title("left")
+
+
+def test_labels_below_a_picture_lie_in_the_figure(client):
+    figure = client.leaderboard(limit=9).plot(figsize=(3, 6)).figure
+    figure.canvas.draw()
+    for ax in figure.axes:
+        box = ax.xaxis.label.get_window_extent()
+        assert box.x0 >= 0 and box.x1 <= figure.bbox.width
 
 
 def test_a_choice_that_several_pictures_do_not_take_is_refused():

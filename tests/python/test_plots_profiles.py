@@ -86,6 +86,14 @@ def test_numbers_stand_where_they_fit_and_bars_elsewhere(buckets, size, numbers)
         assert is_colour(shown, UP, 120).any() and is_colour(shown, DOWN, 120).any()
 
 
+def test_a_footprint_of_rows_higher_than_the_levels_says_so():
+    many = [(100.0 + price, 300.0, 200.0) for price in range(400)]
+    merged = profile(*[many] * 4).plot(kind="footprint", figsize=(8, 4)).get_ylabel()
+    assert merged.startswith("price, rows of ")
+    assert profile(*[many] * 4).plot(kind="footprint", step=1).get_ylabel() == "price"
+    assert profile(many[:12]).plot(kind="footprint").get_ylabel() == "price"
+
+
 def test_zooming_in_makes_room_for_numbers_and_resolution_does_not():
     many = [(100.0 + price, 300.0, 200.0) for price in range(12)]
     ax = profile(*[many] * 40).plot(kind="footprint", step=1)

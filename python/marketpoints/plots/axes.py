@@ -1,7 +1,8 @@
 """Axes: made, divided into panels that share their time, and formatted. Times are UTC, in matplotlib's days."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "blank",
     "broken",
     "close",
+    "closed_if_refused",
     "days",
     "held",
     "is_constrained",
@@ -57,17 +59,32 @@ TITLE_LINE, NARROW = 0.3, 3.2
 KEPT = 0.8
 
 
-def make(ax: Any, height: float = 5.0, size: tuple[float, float] | None = None) -> Any:
+def make(
+    ax: Any, height: float = 5.0, size: tuple[float, float] | None = None, layout: str | None = "constrained"
+) -> Any:
     """The given axes, or new ones in a new figure of a height that suits the picture, or of the size asked for."""
     pyplot = load("matplotlib.pyplot")
     if ax is not None:
         return ax
-    return pyplot.subplots(figsize=size or (10, height), layout="constrained")[1]
+    return pyplot.subplots(figsize=size or (10, height), layout=layout)[1]
 
 
 def close(figure: Any) -> None:
-    """Closes a figure in which nothing could be drawn."""
+    """Closes a figure."""
     load("matplotlib.pyplot").close(figure)
+
+
+@contextmanager
+def closed_if_refused() -> Iterator[None]:
+    """Closes the figures that were made within, if what was to be drawn on them is refused."""
+    pyplot = load("matplotlib.pyplot")
+    before = set(pyplot.get_fignums())
+    try:
+        yield
+    except BaseException:
+        for number in set(pyplot.get_fignums()) - before:
+            pyplot.close(number)
+        raise
 
 
 def room_between(ax: Any, pictures: int) -> float | None:

@@ -1,19 +1,19 @@
 """The options of each kind of picture; an option of another kind is refused with a message that says so."""
 
 from collections.abc import Iterable, Mapping
-from numbers import Real
 from typing import Any
 
 from .. import _engine
 from ..common.protocols import Drawable
 from ..common.suggest import did_you_mean
+from ..common.times import is_number
 from ..errors import InvalidRequest
 from .profiles import KINDS
 
 __all__ = ["check_axes", "check_choices", "check_size", "choices_of"]
 
-#: Inches of a figure that most programs still show.
-LARGEST = 300
+#: Inches of a figure in which something can be seen, and that most programs still show.
+LEAST, LARGEST = 0.5, 300
 
 BOOK, PROFILE, SESSIONS, ROWS = "a heatmap", "a volume profile", "a market profile", "rows of values"
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -72,9 +72,11 @@ def check_size(figsize: object, ax: Any) -> tuple[float, float]:
     """
     if ax is not None:
         raise InvalidRequest("figsize: the figure of ax has its size already; give one of them")
-    sides = tuple(figsize) if isinstance(figsize, Iterable) and not isinstance(figsize, (str, bytes)) else ()
-    if len(sides) == 2 and all(isinstance(side, Real) and 0 < float(side) <= LARGEST for side in sides):
-        return float(sides[0]), float(sides[1])
+    sides = figsize.tolist() if hasattr(figsize, "tolist") else figsize  # an array
+    if isinstance(sides, (tuple, list)) and len(sides) == 2:
+        width, height = sides
+        if all(is_number(side) and LEAST <= side <= LARGEST for side in (width, height)):
+            return float(width), float(height)
     raise InvalidRequest(f"figsize: {figsize!r} is not a width and a height in inches, such as (8, 5)")
 
 

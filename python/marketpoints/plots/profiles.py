@@ -111,6 +111,8 @@ def profile(
     if kind == "cells" or not grid.total.size or not grid.total.max() > 0:
         _cells(ax, grid, volume_per(amount(shown.id.type) or "volume", shown.id), unit)
     elif kind == "footprint":
+        if height > natural * 1.5:  # what is framed and bold is of these rows, and not of the levels
+            prices(ax, f"{price_label(shown)}, rows of {height:,.6g}")
         return _footprint(ax, grid, low, high, unit, imbalance)
     else:
         _bars(ax, grid)

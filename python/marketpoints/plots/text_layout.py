@@ -1,13 +1,14 @@
 """Fits titles, labels and numbers into the figure, also for small axes in a figure without a layout engine."""
 
 import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..errors import InvalidRequest
-from .axes import close, kept_width, make
+from .axes import close, closed_if_refused, kept_width, make
 from .picture_options import check_axes, check_size
 
 __all__ = ["fitted"]
@@ -29,23 +30,7 @@ def fitted(draw: Callable[..., Any]) -> Callable[..., Any]:
     It gets ``figsize``, the size in inches of a new figure.
     """
 
-    @wraps(draw)
-    def drawn(*args: Any, ax: Any, figsize: object = None, **options: Any) -> Any:
-        check_axes(ax)
-        if figsize is not None:
-            new = make(None, size=check_size(figsize, ax))
-            figure = new.figure
-            try:
-                made = drawn(*args, ax=new, **options)
-            except BaseException:
-                close(figure)
-                raise
-            for _ in range(
-                2
-            ):  # nothing else comes into it: its panels have their height, and shorter labels change it once
-                figure.get_layout_engine().execute(figure)
-                _fit(figure.axes, is_final=True)
-            return made
+    def on(args: Any, ax: Any, options: Any) -> Any:
         if ax is not None and _titles.get(ax, "") and ax.get_title("left") == _titles[ax]:
             raise InvalidRequest(
                 "ax: a picture is on these axes already; draw results together, mp.plot(one, other), or clear them "
@@ -64,7 +49,35 @@ def fitted(draw: Callable[..., Any]) -> Callable[..., Any]:
         _titles[made] = made.get_title("left")
         return made
 
+    @wraps(draw)
+    def drawn(*args: Any, ax: Any, figsize: object = None, **options: Any) -> Any:
+        check_axes(ax)
+        if ax is not None and figsize is None:
+            return on(args, ax, options)
+        with closed_if_refused():
+            if figsize is None:
+                return on(args, None, options)
+            size = check_size(figsize, ax)
+            made = on(args, make(None, size=size), options)
+            if _is_laid_out(made.figure):
+                return made
+            close(made.figure)  # too small for the layout engine
+            return on(args, make(None, size=size, layout=None), options)
+
     return drawn
+
+
+def _is_laid_out(figure: Any) -> bool:
+    """Whether the layout engine had room for all axes of a figure, whose texts then fit.
+
+    Nothing else comes into it: its panels have their height, which shorter labels change once.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            figure.get_layout_engine().execute(figure)
+            _fit(figure.axes, is_final=True)
+    return not any("not applied" in str(one.message) for one in caught)
 
 
 def _is_whole(ax: Any) -> bool:
@@ -79,6 +92,8 @@ def _fit(every: Sequence[Any], *, is_final: bool = False) -> None:
     for one in every:
         _headline(one)
         is_free = is_final or one.figure.get_layout_engine() is None
+        if is_final:
+            _narrowed(one.xaxis.label)
         low = one.bbox.height < LOW * one.figure.dpi
         _shortened(one.yaxis.label, one.bbox.height, is_free and (low or bool(one.get_title("left"))))
         if is_free and low:
@@ -132,6 +147,16 @@ def _shortened(label: Any, room: float, is_needless: bool) -> None:
         label.set_fontsize(size)
     if is_needless and label.get_window_extent().height > room:
         label.set_text("")
+
+
+def _narrowed(label: Any) -> None:
+    """The label of an axis below it in letters so small that the figure holds it."""
+    width = label.figure.bbox.width
+    for size in ("small", "x-small", "xx-small"):
+        box = label.get_window_extent()
+        if box.x0 >= 0 and box.x1 <= width:
+            return
+        label.set_fontsize(size)
 
 
 def _inside(every: Sequence[Any]) -> bool:

@@ -203,7 +203,7 @@ pub(super) unsafe fn doubles(four: &Digits16x4) -> (__m256d, u32) {
         // Both parts are exact, and so this rounds once.
         let value = _mm256_fmadd_pd(upper, _mm256_set1_pd(1e8), lower);
         // 10^places = 10^(places mod 8), which a permutation takes, and 10^8 from eight on; without a dot places are 16.
-        let places = _mm256_sub_epi64(_mm256_set1_epi64x(LONGEST as i64), up_to_dot);
+        let places = _mm256_sub_epi64(_mm256_set1_epi64x(i64::from(LONGEST)), up_to_dot);
         let small = _mm256_permutevar8x32_epi32(_mm256_loadu_si256(POWERS.as_ptr().cast()), places);
         let large = _mm256_loadu_si256(EIGHTH_POWERS.as_ptr().cast());
         let large = _mm256_permutevar8x32_epi32(large, _mm256_srli_epi64::<3>(places));
