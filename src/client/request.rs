@@ -307,19 +307,21 @@ fn distinct(names: Vec<String>) -> Vec<String> {
 
 fn interval(asked: &PointsQuery) -> Result<&'static Interval, ClientError> {
     let valid = || INTERVALS.map(|row| row.short).join(", ");
-    let Some(name) = asked.interval.as_deref() else {
-        // A call by position without an exchange or a symbol.
+    // A call by position without an exchange or a symbol, or in another order.
+    let misplaced = || {
         let exchanges = asked.exchanges.iter().map(|name| ("exchange", name));
         let mut places = exchanges.chain(asked.raw_symbol.iter().map(|name| ("symbol", name)));
-        let misplaced = places.find(|(_, name)| Interval::find(name).is_some()).map(|(place, name)| {
+        places.find(|(_, name)| Interval::find(name).is_some()).map(|(place, name)| {
             let by_name = Spelling::caller().given("interval", format_args!("{name:?}"));
             format!("; {name:?} is given as {place}: did you mean {by_name}?")
-        });
-        let misplaced = misplaced.unwrap_or_default();
+        })
+    };
+    let Some(name) = asked.interval.as_deref() else {
+        let misplaced = misplaced().unwrap_or_default();
         return Err(ClientError::invalid(format!("interval is missing; give one of {}{misplaced}", valid())));
     };
     Interval::find(name).ok_or_else(|| {
-        let near = Interval::suggest(name).map_or_else(String::new, did_you_mean);
+        let near = misplaced().or_else(|| Interval::suggest(name).map(did_you_mean)).unwrap_or_default();
         ClientError::invalid(format!(
             "interval {name:?} is not known, so its weight is not; give one of {}{near}",
             valid()

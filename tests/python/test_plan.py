@@ -228,6 +228,11 @@ def test_plans_take_the_methods_names_and_guess_no_weight():
                 client.plan(name, "BYBIT", "BTCUSDT", "1m", period=3600)
 
 
+def test_an_interval_in_another_place_is_found(nobody):
+    with pytest.raises(mp.InvalidRequest, match=r'"1h" is given as symbol: did you mean interval="1h"\?'):
+        nobody.plan("candles", "BINANCE_FUTURES", "1h", "BTCUSDT", period=7_200)
+
+
 class Text(str):
     """Not the kind of text that the engine reads by itself."""
 
