@@ -126,8 +126,8 @@ class Connection(EngineCaller):
             budget: Who shares the key's budget: ``"process"``, ``"machine"`` (every process of this user, by a file in
                 the cache folder), or the address of a Redis such as ``redis://host:6379/0`` (every machine that names
                 it); None takes ``MARKETPOINTS_BUDGET``, else ``"machine"``.
-            proxy: Address of an HTTP proxy, such as ``http://host:3128``; None takes the environment's, but no proxy for
-                a loopback address.
+            proxy: Address of an HTTP proxy, such as ``http://host:3128``; None takes the environment's, but none for a
+                loopback address.
             ca_certs: PEM file of certificate authorities to trust besides the system's.
             clock: Returns Unix seconds, for data of another time than now; None takes the machine's clock plus the
                 seconds in ``MARKETPOINTS_CLOCK_OFFSET`` (times ``MARKETPOINTS_CLOCK_SPEED``), which
