@@ -24,6 +24,7 @@ TENORS = ["ONE_W", "ONE_M", "TWO_M", "THREE_M"]
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    plt.close("all")  # those of other files' tests too: some tests here count figures
     yield
     plt.close("all")
 
