@@ -263,6 +263,8 @@ class Query:
 
         None where one of them is something else, or wrong: those are read one by one, by what finds the words for it.
         """
+    def asked(self, now: float, tier: str | None) -> ProvenanceParts:
+        """The parts of a :class:`~marketpoints.identity.Provenance` of what is asked at ``now`` for a tier."""
     def window(self, now: float, tier: str | None = None) -> tuple[int, int]:
         """The half-open window of bucket starts that the query means at ``now`` for a tier, Unix seconds."""
     def first_in_history(self, now: float, tier: str | None = None) -> int | None:

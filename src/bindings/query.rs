@@ -70,6 +70,14 @@ impl Query {
         PointsRequests::new(&asked, &lists).ok().map(Self)
     }
 
+    /// The parts of a `Provenance` of Python's.
+    #[pyo3(signature = (now, tier))]
+    pub(super) fn asked<'py>(&self, py: Python<'py>, now: f64, tier: Option<&str>) -> PyResult<ProvenanceParts<'py>> {
+        let (exchanges, symbol, coin) = self.selection(py)?;
+        let selection = (exchanges, symbol.map(str::to_owned), coin.map(str::to_owned));
+        Ok((now, self.window(py, now, tier)?, self.session().map(str::to_owned), self.usd(), selection))
+    }
+
     #[pyo3(signature = (now, tier = None))]
     fn window(&self, py: Python<'_>, now: f64, tier: Option<&str>) -> PyResult<(i64, i64)> {
         let window = self.0.first().window(unix_nanos(py, now)?, tier.and_then(Tier::find));
@@ -115,15 +123,6 @@ impl Query {
 pub(super) type ProvenanceParts<'py> = (f64, (i64, i64), Option<String>, bool, SelectionParts<'py>);
 /// Exchanges, symbol and coin.
 type SelectionParts<'py> = (Bound<'py, PyTuple>, Option<String>, Option<String>);
-
-impl Query {
-    /// The parts of a `Provenance` of Python's.
-    pub(super) fn asked<'py>(&self, py: Python<'py>, now: f64, tier: Option<&str>) -> PyResult<ProvenanceParts<'py>> {
-        let (exchanges, symbol, coin) = self.selection(py)?;
-        let selection = (exchanges, symbol.map(str::to_owned), coin.map(str::to_owned));
-        Ok((now, self.window(py, now, tier)?, self.session().map(str::to_owned), self.usd(), selection))
-    }
-}
 
 /// Sets an argument; nothing if it is not plain.
 fn add_plain(

@@ -20,8 +20,8 @@ pub(super) fn key_name(dialect: &Dialect) -> Result<HeaderName, ClientError> {
 /// Replacement for the key in messages.
 pub(super) const HIDDEN: &str = "<API key>";
 
-/// Redacts a key, or another secret, in a text. A short one may be part of any word, so it is replaced only where it stands alone. Where
-/// a quotation was cut within a key, the beginning of the key is redacted too.
+/// Redacts a key, or another secret, in a text. A short one may be part of any word, so it is replaced only where it stands
+/// alone. Where a quotation was cut within it, its beginning is redacted too.
 pub(super) fn redacted(text: &str, key: &str, hidden: &str) -> String {
     const LONG: usize = 8;
     /// A beginning of the key with fewer characters may be part of any word.

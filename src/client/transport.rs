@@ -220,7 +220,7 @@ impl Transport {
         broken(error, self.way.proxy.is_some())
     }
 
-    /// A text from the service with the key redacted, because a careless server may echo it.
+    /// A text from the service with the key and the proxy's password redacted, because whoever answers may echo them.
     pub(super) fn redact(&self, text: &str) -> String {
         let text = self.key.to_str().map_or_else(|_| text.to_owned(), |key| redacted(text, key, HIDDEN));
         match &self.way.proxy {

@@ -23,8 +23,8 @@ WINDOW = {"start": 1_789_862_400, "end": 1_789_948_800}
 class Recorded(mp.Client):
     """A client that hands back what it is asked instead of sending it."""
 
-    def _points(self, *asked):
-        return asked
+    def _points(self, asked, progress):
+        return *asked, progress
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -223,12 +223,12 @@ class Connection(EngineCaller):
             self._connected, self._pid = self._connect(), os.getpid()
         return self._connected
 
-    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, Provenance, float]:
+    def _asking(self, query: _engine.Query) -> tuple[_engine.Client, ProvenanceParts, float]:
         """The engine's client, and a query's window at this moment of its clock."""
         _engine.load_numpy()  # an answer needs it; loaded in between, its time would count as a request's
         live = self._live
         now = live.now()
-        return live, Provenance(now, query.window(now, self.tier), query.session, query.usd, query.selection), now
+        return live, query.asked(now, self.tier), now
 
     def _warn(self, words: str | None) -> None:
         """Warns about a symbol before it is paid for: a program may turn warnings into errors."""

@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from .. import _engine
-from ..common.arguments import Names
 from ..common.progress import Progress, ProgressCallback, reporting
-from ..common.queries import build_query
-from ..common.times import Interval
+from ..common.queries import PointsCall, build_query
 from ..errors import ArchiveError, Error, PartialError
 from ..identity import Provenance, ProvenanceParts
 from ..records.analytics import MarketSummary, TraderProfile, UserCategories, UserPosition
@@ -47,27 +45,19 @@ class Client(
     A context manager: leaving it closes the connections.
     """
 
-    def _points(
-        self,
-        type: str,  # noqa: A002 - the wire's own name
-        exchange: Names,
-        symbol: Names,
-        interval: Interval | None,
-        arguments: Mapping[str, object],
-        progress: Progress,
-    ) -> SeriesSet:
+    def _points(self, asked: PointsCall, progress: Progress) -> SeriesSet:
         live = self._live
         if progress is False:  # most calls are plain, and what they take adds to the answer's time
-            prepared = live.prepare(type, exchange, symbol, interval, arguments, self.tier)
+            prepared = live.prepare(*asked, self.tier)
             if prepared is not None:
-                query, asked, now = prepared
-                return self._fetched(live, query, asked, now, None)
-        query = build_query("points", type, exchange, symbol, interval, arguments)
-        live, asked, now = self._asking(query)
+                query, parts, now = prepared
+                return self._fetched(live, query, parts, now, None)
+        query = build_query("points", *asked)
+        live, parts, now = self._asking(query)
         known, words = live.listed(query)
         self._warn(words if known else live.look_up(query, now))
         with reporting(progress) as report:
-            return self._fetched(live, query, asked, now, report)
+            return self._fetched(live, query, parts, now, report)
 
     def _fetched(
         self,
@@ -142,16 +132,8 @@ class AsyncClient(
     return_exceptions=True)`` has them all; only an unknown keyword is a ``TypeError`` at once.
     """
 
-    def _points(
-        self,
-        type: str,  # noqa: A002 - the wire's own name
-        exchange: Names,
-        symbol: Names,
-        interval: Interval | None,
-        arguments: Mapping[str, object],
-        progress: Progress,
-    ) -> AsyncAnswer[SeriesSet]:
-        query = settled(lambda: build_query("points", type, exchange, symbol, interval, arguments))
+    def _points(self, asked: PointsCall, progress: Progress) -> AsyncAnswer[SeriesSet]:
+        query = settled(lambda: build_query("points", *asked))
         return self._points_of(query, progress)
 
     async def _points_of(self, make_query: Callable[[], _engine.Query], progress: Progress) -> SeriesSet:

@@ -1,7 +1,6 @@
 """The series methods: one for each data type, and one that takes any (specification, sections 2.3 and 4.1)."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import _engine
@@ -14,6 +13,7 @@ from ..common.queries import (
     MarketProfileArguments,
     OptionArguments,
     OrderBookArguments,
+    PointsCall,
     QueryArguments,
     SummedArguments,
     TokenArguments,
@@ -111,18 +111,10 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
             ServerError: The service failed as often as the client tried.
             DecodeError: The answer is malformed.
         """
-        return self._points(type, exchange, symbol, interval, arguments, progress)
+        return self._points((type, exchange, symbol, interval, arguments), progress)
 
     @abstractmethod
-    def _points(
-        self,
-        type: str,  # noqa: A002 - the wire's own name
-        exchange: Names,
-        symbol: Names,
-        interval: Interval | None,
-        arguments: Mapping[str, object],
-        progress: Progress,
-    ) -> SeriesAnswer:
+    def _points(self, asked: PointsCall, progress: Progress) -> SeriesAnswer:
         """Fetches points: at once, or when awaited."""
 
     def plan(self, type: str, *arguments: Any, **named: Any) -> Plan:  # noqa: A002 - the wire's own name
@@ -159,7 +151,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
 
         Also the times of the first and the last trade. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["candles"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["candles"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(CandleArguments)
     def side_candles(
@@ -175,7 +167,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
 
         Both share the prices; the volume is the side's. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["side_candles"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["side_candles"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(SummedArguments)
     def liquidations(
@@ -192,7 +184,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         In coin, or in USD with ``usd``. A bucket without liquidations is absent, so the sides differ in length. Which
         side ``BUY`` means is the venue's word; the client does not turn it. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["liquidations"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["liquidations"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(FundingArguments)
     def funding_rate(
@@ -210,7 +202,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         ``transform.normalize.fundingInterval`` in milliseconds; an unknown one is NaN. ``group_by="oi_weighted"`` is
         the mean over exchanges weighted by open interest. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["funding_rate"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["funding_rate"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(SummedArguments)
     def open_interest(
@@ -226,7 +218,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
 
         In the venue's unit, or in USD with ``usd``. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["open_interest"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["open_interest"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(OrderBookArguments)
     def orderbook_heatmap(
@@ -243,7 +235,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         ``block_size`` is required by the service; :meth:`block_sizes` recommends one. Arguments and errors as in
         :meth:`points`.
         """
-        return self._points(METHODS["orderbook_heatmap"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["orderbook_heatmap"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(LiquidationMapArguments)
     def liquidation_heatmap(
@@ -260,7 +252,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         By ``coin=`` only, without a symbol; no exchange means all of them. Advanced tier. Arguments and errors as in
         :meth:`points`.
         """
-        return self._points(METHODS["liquidation_heatmap"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["liquidation_heatmap"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(SummedArguments)
     def volume_profile(
@@ -278,7 +270,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         ``extra={"normalizedSymbol": "BTC-USDT"}`` in place of ``symbol`` and ``coin``. Arguments and errors as in
         :meth:`points`.
         """
-        return self._points(METHODS["volume_profile"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["volume_profile"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(MarketProfileArguments)
     def tpo(
@@ -296,7 +288,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         ``block_size`` is the height of a level (see :meth:`block_sizes`); None leaves it to the service.
         With ``coin`` the exchange may be left out. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["tpo"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["tpo"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(OptionArguments)
     def skew(
@@ -313,7 +305,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         Exchange, summary symbol (such as ``BTC_25``), ``coin`` and ``tenor`` are all required; :meth:`tenors` lists the
         tenors. Advanced tier. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["skew"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["skew"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(OptionArguments)
     def implied_volatility(
@@ -330,7 +322,7 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         The column is ``implied_volatility``. Exchange, summary symbol (such as ``BTC_ATM``), ``coin`` and ``tenor`` are
         all required. Advanced tier. Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["implied_volatility"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["implied_volatility"], exchange, symbol, interval, arguments), progress)
 
     @checked_keywords(TokenArguments)
     def token_supply(
@@ -348,4 +340,4 @@ class SeriesMethods(Connection, Generic[SeriesAnswer]):
         for each ``chain``. Altcoin dominance is 100 less ``marketcap_dominance_percent`` of Bitcoin. Advanced tier.
         Arguments and errors as in :meth:`points`.
         """
-        return self._points(METHODS["token_supply"], exchange, symbol, interval, arguments, progress)
+        return self._points((METHODS["token_supply"], exchange, symbol, interval, arguments), progress)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from .. import _engine
 from ..errors import InvalidRequest
@@ -34,6 +34,7 @@ __all__ = [
     "MarketProfileArguments",
     "OptionArguments",
     "OrderBookArguments",
+    "PointsCall",
     "QueryArguments",
     "SummedArguments",
     "TokenArguments",
@@ -117,6 +118,8 @@ class QueryArguments(CandleArguments, total=False):
 
 
 #: The protocol's table: what an argument takes (``text``, ``texts``, ``flag``, ``whole``, …), and what it means.
+#: A call for points: data type, exchange, symbol, interval, and the arguments by name.
+PointsCall: TypeAlias = "tuple[str, Names, Names, Interval | None, Mapping[str, object]]"
 PARAMETERS = {argument: (kind, about) for argument, kind, about in _engine.points_parameters()}
 
 #: Arguments that may be one for each symbol or coin, by position.

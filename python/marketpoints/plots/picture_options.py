@@ -68,7 +68,7 @@ def check_size(figsize: object, ax: Any) -> tuple[float, float]:
     """Checks the size of a figure.
 
     Raises:
-        InvalidRequest: It is not two numbers above zero, or there are axes, whose figure has a size.
+        InvalidRequest: It is not two numbers of inches within reason, or there are axes, whose figure has a size.
     """
     if ax is not None:
         raise InvalidRequest("figsize: the figure of ax has its size already; give one of them")
